@@ -1,10 +1,10 @@
-"""Train a convolutional network on real handwritten digits, held out fold by fold.
+"""Train a convolutional network on handwritten digits, with cross-validation.
 
     python examples/digits.py --data WHEEL_OR_CSV            # the first fold
     python examples/digits.py --data WHEEL_OR_CSV --folds 5  # all five, and their mean
     python examples/digits.py --mnist FOLDER                 # MNIST's IDX files
 
-Ctrl-C stops it; the same command goes on from there.
+Ctrl-C stops it; the same command continues from there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> int:
         try:
             reached.append(train_fold(examples, settings, folder, f"fold {fold + 1}"))
         except Stopped as stopped:
-            print(f"digits: {stopped}. The same command goes on from there.", file=sys.stderr)
+            print(f"digits: {stopped}. The same command continues from there.", file=sys.stderr)
             return 130
         except ValueError as error:
             print(f"digits: {error}", file=sys.stderr)
@@ -53,7 +53,7 @@ def main() -> int:
     mean = float(np.mean(reached))
     print(f"mean {mean:.2%} over {options.folds} fold(s) in {time.monotonic() - start:.0f} s")
     if predict_elsewhere(options, reached[0]) != 0:
-        print("digits: the exported model predicts otherwise in a new process", file=sys.stderr)
+        print("digits: the exported model is less accurate in a new process", file=sys.stderr)
         return 1
     wanted = PROMISED_FIRST_FOLD if options.folds == 1 else PROMISED_MEAN
     if mean < wanted:
@@ -71,12 +71,12 @@ def parsed() -> argparse.Namespace:
     parser.add_argument(
         "--out", type=Path, default=Path("digits_out"), help="folder of checkpoints, log, models"
     )
-    parser.add_argument("--fresh", action="store_true", help="begin anew, whatever is in --out")
+    parser.add_argument("--fresh", action="store_true", help="start again, whatever is in --out")
     return parser.parse_args()
 
 
 def predict_elsewhere(options: argparse.Namespace, accuracy: float) -> int:
-    """Has a new process load the first fold's model. Returns: its exit status."""
+    """Evaluates the first fold's exported model in a new process. Returns: its exit status."""
     script = Path(__file__).with_name("digits_predict.py")
     command = [sys.executable, str(script), str(options.out / "fold1" / "export")]
     command += [*source_arguments(options), "--at-least", repr(accuracy)]

@@ -14,7 +14,7 @@ FOLDS = 5
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that say where the digits are."""
+    """Adds the arguments that name the source of the digits."""
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--data", type=Path, help="scikit-learn's wheel, or digits.csv(.gz)")
     source.add_argument("--mnist", type=Path, help="folder of MNIST's IDX files")
@@ -73,7 +73,7 @@ def _read_idx(folder: Path, name: str) -> np.ndarray:
 
 
 def folds_of(labels: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Returns: [n], which of five folds an example is held out in; every digit is spread evenly."""
+    """Returns: [n], the fold that holds each example out; each fold has every digit evenly."""
     rng = np.random.RandomState(seed)
     fold = np.empty(len(labels), np.int64)
     offset = 0
@@ -85,7 +85,7 @@ def folds_of(labels: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 def shifted(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Returns: each image [n, h, w, 1] moved by up to a pixel along each axis, zeros moving in."""
+    """Returns: images [n, h, w, 1], each shifted by up to a pixel along each axis; zeros move in."""
     n, height, width, _ = images.shape
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
     result = np.empty_like(images)

@@ -11,7 +11,7 @@ HIDDEN = 128
 
 @dataclass(frozen=True)
 class Model:
-    """What the training feeds and fetches."""
+    """The tensors that the training feeds and fetches."""
 
     images: hr.Tensor  # [None, side, side, 1] float
     labels: hr.Tensor  # [None] int64
@@ -20,7 +20,7 @@ class Model:
     probabilities: hr.Tensor  # [None, 10] float
     predictions: hr.Tensor  # [None] int64
     loss: hr.Tensor  # [] float
-    step: hr.Variable  # [] int64, how many steps the variables have behind them
+    step: hr.Variable  # [] int64, the number of steps done
     train: hr.Operation
 
 
@@ -32,8 +32,8 @@ def build_model(side: int) -> Model:
     """
     images = hr.placeholder(hr.float32, [None, side, side, 1], name="images")
     labels = hr.placeholder(hr.int64, [None], name="labels")
-    # Fed, since an op that draws at random goes on from where it was: a state that no checkpoint
-    # has, and a resumed training must be the one that was not interrupted.
+    # Fed, because the state of a random op is in no checkpoint, and a resumed training must compute
+    # what an uninterrupted one does.
     kept = hr.placeholder_with_default(hr.ones([1, HIDDEN]), [None, HIDDEN], name="kept")
     rate = hr.placeholder_with_default(hr.constant(2e-3), [], name="rate")
     h = _convolution(images, 1, 32, "conv1")

@@ -1,4 +1,4 @@
-"""Load an exported model of the digits and have it name the digits of the first fold.
+"""Load an exported model of the digits and classify the digits of the first fold.
 
 python examples/digits_predict.py digits_out/fold1/export --data WHEEL_OR_CSV
 """
@@ -21,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", type=Path, help="folder of a SavedModel")
     add_source(parser)
-    parser.add_argument("--show", type=int, default=1, help="so many digits as pictures")
+    parser.add_argument("--show", type=int, default=1, help="number of digits to draw")
     parser.add_argument("--at-least", type=float, default=0.0, help="fail below this accuracy")
     options = parser.parse_args()
     images, labels = read_source(options)

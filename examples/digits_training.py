@@ -1,7 +1,7 @@
-"""Trains one fold: checkpoints, an event log, and an end that loses nothing.
+"""Trains one fold, with checkpoints, an event log, and Ctrl-C between steps.
 
-What step k does depends on the variables, the seed and k alone. So a training that was stopped and
-goes on from its checkpoint ends in the very bits of one that was never stopped.
+Step k depends on the variables, the seed and k alone. A training that is stopped and continues from
+its checkpoint therefore ends in the same bits as one that was never stopped.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ TRACED_STEP = 10
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides how a training goes; a folder holds the training of one such."""
+    """The options of a training; a folder has the training of one set of them."""
 
-    data: str  # where the digits come from, and which are held out
+    data: str  # hash of the digits, and the fold that is held out
     epochs: int
     seed: int
 
 
 @dataclass(frozen=True)
 class Examples:
-    """images [n, side, side, 1] float, labels [n] int64; the test images are never trained on."""
+    """images [n, side, side, 1] float, labels [n] int64; the test images are not trained on."""
 
     images: np.ndarray
     labels: np.ndarray
@@ -47,14 +47,14 @@ class Examples:
 
 
 class Stopped(Exception):
-    """The training was asked to end before its last step; all it did is saved."""
+    """Ctrl-C ended the training before its last step; its state is saved."""
 
     def __init__(self, step: int, steps: int) -> None:
         super().__init__(f"stopped after step {step} of {steps}; what was learnt is saved")
 
 
 def train_fold(examples: Examples, settings: Settings, folder: Path, title: str) -> float:
-    """Trains in `folder`, from where an earlier training there ended.
+    """Trains in `folder`, and continues an earlier training there.
 
     Returns: the accuracy on the test images; the model is in folder/export.
     Raises: ValueError if the folder holds a training of other settings; Stopped after Ctrl-C.
@@ -81,7 +81,7 @@ def train_fold(examples: Examples, settings: Settings, folder: Path, title: str)
 
 
 def compiled_kernels_only() -> Any:
-    """A ConfigProto under which a session fails rather than take a kernel written in Python."""
+    """Returns: a ConfigProto under which a session fails where only a Python kernel exists."""
     config = hr.ConfigProto()
     config.experimental.refuse_reference_kernels = True
     return config
@@ -89,7 +89,7 @@ def compiled_kernels_only() -> Any:
 
 @dataclass
 class Training:
-    """The loop over the steps, and what it works with."""
+    """The training loop and its objects."""
 
     examples: Examples
     settings: Settings
@@ -120,7 +120,7 @@ class Training:
                     raise Stopped(step + 1, steps)
 
     def _feed(self, step: int, per_epoch: int, steps: int) -> dict[Any, Any]:
-        """The batch of a step: any step's can be made without those before it."""
+        """Returns: the feeds of a step, which do not depend on the steps before it."""
         epoch, place = divmod(step, per_epoch)
         seed = self.settings.seed
         order = np.random.RandomState([seed, 1, epoch]).permutation(len(self.examples.images))
@@ -130,13 +130,13 @@ class Training:
             self.model.images: shifted(self.examples.images[at], rng),
             self.model.labels: self.examples.labels[at],
             self.model.kept: 2.0 * (rng.random_sample((len(at), HIDDEN)) < 0.5),
-            # down to nothing along half a cosine
+            # half a cosine, down to zero
             self.model.rate: 1e-3 * (1 + np.cos(np.pi * step / steps)),
         }
 
 
 def accuracy_of(session: hr.Session, model: Model, examples: Examples) -> float:
-    """The part of the test images that are predicted right."""
+    """Returns: the fraction of the test images that are classified correctly."""
     images, labels = examples.test_images, examples.test_labels
     pieces = [images[i : i + 512] for i in range(0, len(images), 512)]
     predicted = [session.run(model.predictions, {model.images: piece}) for piece in pieces]
@@ -144,7 +144,7 @@ def accuracy_of(session: hr.Session, model: Model, examples: Examples) -> float:
 
 
 def _claim(folder: Path, settings: Settings) -> None:
-    """Writes down what the folder is of; stops a training that would go on with another's."""
+    """Records the settings in the folder, or compares them with those recorded there."""
     path = folder / "settings.json"
     wanted = asdict(settings)
     if path.exists():
@@ -165,7 +165,7 @@ def _export(session: hr.Session, model: Model, folder: Path) -> None:
 
 
 class Interrupt:
-    """Ctrl-C as a question to the loop, so that no step is left half done; twice ends at once."""
+    """Sets `asked` at Ctrl-C, for the loop to stop between steps; a second Ctrl-C stops at once."""
 
     asked = False
 
@@ -188,7 +188,7 @@ class Interrupt:
 
 
 def _side_by_side(filters: hr.Tensor, rows: int = 4) -> hr.Tensor:
-    """One picture [1, height, width, 1] of filters [h, w, 1, n], with gaps between them."""
+    """Returns: filters [h, w, 1, n] as one image [1, height, width, 1], with gaps between them."""
     h, w, _, n = filters.shape.as_list()
     with hr.name_scope("filters"):
         gapped = hr.pad(filters, [[0, 1], [0, 1], [0, 0], [0, 0]])
@@ -224,12 +224,12 @@ class EventLog:
         self._writer.close()
 
     def begin(self, step: int) -> None:
-        """Tells the board to forget what an ended training logged of later steps."""
+        """Marks the logged events of later steps as superseded, which an ended training left."""
         started = hr.summary.SessionLog(status=hr.summary.SessionLog.START)
         self._writer.add_session_log(started, step)
 
     def run_step(self, session: hr.Session, model: Model, feed: dict[Any, Any], step: int) -> float:
-        """Runs one step of training and logs it if it is its turn. Returns: the loss."""
+        """Runs one training step, and logs every LOG_EVERY-th. Returns: the loss."""
         if step == TRACED_STEP:
             options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
             trace = hr.RunMetadata()
@@ -245,7 +245,7 @@ class EventLog:
         return float(loss)
 
     def describe(self, session: hr.Session, accuracy: float, step: int) -> None:
-        """Logs the weights, and how well they do on what they have not seen."""
+        """Logs the weights and the accuracy on the test images."""
         self._writer.add_summary(session.run(self._weights), step)
         value = hr.summary.Summary.Value(tag="held_out_accuracy", simple_value=accuracy)
         self._writer.add_summary(hr.summary.Summary(value=[value]), step)

@@ -28,7 +28,7 @@ TIMEOUT_S = 10.0
 
 
 def create_app(model: LoadedGraph) -> Flask:
-    """The web application over a graph that takes `images` and gives `probabilities`."""
+    """Returns: the web application of a graph from `images` to `probabilities`."""
     app = Flask(__name__)
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
 
@@ -62,9 +62,9 @@ def create_app(model: LoadedGraph) -> Flask:
 
 
 def images_of_request() -> np.ndarray:
-    """The images that the request at hand brings; the graph checks their shape and dtype.
+    """Returns: the images of the current request; the graph checks their shape and dtype.
 
-    Raises: InvalidArgumentError for a body that holds none, or too many.
+    Raises: InvalidArgumentError for a body without images, or with too many.
     """
     try:
         if request.mimetype == "application/json":

@@ -3,7 +3,7 @@
 python examples/service_model.py resnet50.pb                          # 25.6 million weights
 python examples/service_model.py small.pb --filters 8 --side 64       # for a try
 
-The weights are random: what is served is the speed of the real one, not its answers.
+The weights are random: the network has the speed of a trained one, not its accuracy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the packages of the checkout lie, and what each may depend on."""
+"""The packages of the checkout, their sources, and their declared dependencies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = sorted(p.parent.name for p in (ROOT / "packages").glob("*/pyproject.toml"))
-# The one rule: every package may use formats and nothing else of Headrace.
+# Every package may import formats; no package imports another.
 SHARED = "formats"
-# What a distribution that we require is called when it is imported.
+# Import names of required distributions, where they differ.
 IMPORTED_AS = {"google-crc32c": "google_crc32c", "protobuf": "google", "pillow": "PIL"}
 GENERATED = re.compile(r"_pb2\.pyi?$")
 
@@ -20,7 +20,7 @@ def source_root(package: str) -> Path:
 
 
 def sources(package: str, *suffixes: str) -> Iterator[Path]:
-    """Yields the files of a package that people wrote and whose names end so."""
+    """Yields the files of a package with these suffixes, without generated ones."""
     for path in sorted(source_root(package).rglob("*")):
         if path.suffix in suffixes and not GENERATED.search(path.name):
             yield path
@@ -31,7 +31,7 @@ def python_tests(package: str) -> list[Path]:
 
 
 def declared(package: str) -> set[str]:
-    """Returns: the import names of what a package's pyproject.toml or setup.py requires to run."""
+    """Returns: the import names of a package's run-time requirements."""
     text = (ROOT / "packages" / package / "pyproject.toml").read_text().split("[project]")[1]
     listed = re.search(r"^dependencies = \[(.*?)^\]", text, re.DOTALL | re.MULTILINE)
     if listed is None:

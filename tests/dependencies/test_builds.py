@@ -1,4 +1,4 @@
-"""A build makes again all that an edit touches, and nothing else."""
+"""A build remakes what an edit affects, and nothing else."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def turn(folder: Path) -> int:
     return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 
 
-def test_an_edit_reaches_the_extension_and_rebuilds_no_more_than_it_must(mill: Path) -> None:
+def test_edit_rebuilds_what_reads_the_file_and_nothing_else(mill: Path) -> None:
     build(mill)
     assert turn(mill) == 70
     assert build(mill) == set()
@@ -88,7 +88,7 @@ def test_an_edit_reaches_the_extension_and_rebuilds_no_more_than_it_must(mill: P
     assert build(mill) == {"other.cpp", "mill.so"}
 
 
-def test_a_changed_flag_compiles_again(mill: Path) -> None:
+def test_changed_flag_recompiles(mill: Path) -> None:
     build(mill)
     setup = mill / "setup.py"
     setup.write_text(setup.read_text().replace('"-O0"', '"-O0", "-DTEETH_2"'))

@@ -1,4 +1,4 @@
-"""Corridors run one way: the imports of every package, and of its tests, read from the source."""
+"""Which modules the packages and their tests import, read from the sources."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from checkout import PACKAGES, ROOT, SHARED, declared, python_tests, source_root, sources
 
 TEST_TOOLS = {"pytest", "hypothesis", "playwright", "PIL", "axe_playwright_python"}
-PEERS = {"tensorflow", "tensorboard", "jax", "torch"}  # what the tests marked `peer` compare with
+PEERS = {"tensorflow", "tensorboard", "jax", "torch"}  # of tests marked `peer`
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.*)|c?import\s+([\w., ]+))", re.M)
 
 
 def modules_imported(path: Path, package_name: str) -> Iterator[str]:
-    """Yields dotted names that a Python file imports; relative ones made absolute."""
+    """Yields the dotted names that a Python file imports, made absolute."""
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -31,7 +31,7 @@ def modules_imported(path: Path, package_name: str) -> Iterator[str]:
 
 
 def modules_cimported(text: str) -> Iterator[str]:
-    """Yields dotted names that a Cython file imports or cimports."""
+    """Yields the dotted names that a Cython file imports or cimports."""
     for module, names, several in CIMPORT.findall(text):
         if module == "headrace":
             yield from (f"headrace.{name.split()[0]}" for name in names.strip("()").split(","))
@@ -39,8 +39,8 @@ def modules_cimported(text: str) -> Iterator[str]:
             yield from [module] if module else (name.split()[0] for name in several.split(","))
 
 
-def foreign(modules: Iterator[str], package: str) -> set[str]:
-    """Returns: the modules that belong to a sibling other than formats."""
+def forbidden(modules: Iterator[str], package: str) -> set[str]:
+    """Returns: the modules of other packages than `package` and formats."""
     allowed = {package, SHARED}
     return {
         module
@@ -54,20 +54,20 @@ def of_package(path: Path, package: str) -> str:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_imports_only_itself_and_formats(package: str) -> None:
+def test_package_imports_only_itself_and_formats(package: str) -> None:
     for path in sources(package, ".py"):
         imported = modules_imported(path, of_package(path, package))
-        assert foreign(imported, package) == set(), path
+        assert forbidden(imported, package) == set(), path
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_cimports_only_itself_and_formats(package: str) -> None:
+def test_package_cimports_only_itself_and_formats(package: str) -> None:
     for path in sources(package, ".pyx", ".pxd", ".pxi"):
-        assert foreign(modules_cimported(path.read_text()), package) == set(), path
+        assert forbidden(modules_cimported(path.read_text()), package) == set(), path
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_imports_only_what_it_declares(package: str) -> None:
+def test_package_imports_only_declared_dependencies(package: str) -> None:
     allowed = declared(package) | {"headrace", "libc", "libcpp", "cython", "cpython"}
     for path in sources(package, ".py"):
         imported = {m.split(".")[0] for m in modules_imported(path, of_package(path, package))}
@@ -78,17 +78,17 @@ def test_a_package_imports_only_what_it_declares(package: str) -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_python_tests_a_package_need_only_that_package(package: str) -> None:
+def test_tests_of_a_package_need_only_that_package(package: str) -> None:
     own = {p.stem for p in python_tests(package)} | {p.parent.name for p in python_tests(package)}
     allowed = declared(package) | declared(SHARED) | TEST_TOOLS | PEERS | own | {"headrace"}
     for path in python_tests(package):
         imported = set(modules_imported(path, path.parent.name))
-        assert foreign(iter(imported), package) == set(), path
+        assert forbidden(iter(imported), package) == set(), path
         roots = {module.split(".")[0] for module in imported}
         assert roots - allowed - sys.stdlib_module_names == set(), path
 
 
-def test_only_services_looks_for_entry_points() -> None:
+def test_only_services_reads_entry_points() -> None:
     callers = {
         path.relative_to(ROOT).as_posix()
         for package in PACKAGES
@@ -108,8 +108,8 @@ def test_only_services_looks_for_entry_points() -> None:
         ("from headrace.graph import graph", set()),
     ],
 )
-def test_the_check_itself_sees_an_arrow_between_siblings(line: str, found: set[str]) -> None:
-    assert foreign(modules_cimported(line), "graph") == found
+def test_forbidden_cimports_are_found(line: str, found: set[str]) -> None:
+    assert forbidden(modules_cimported(line), "graph") == found
 
 
 # What may be imported within a function of the packages that run steps, and why. Ctrl-C, or the end
@@ -123,7 +123,7 @@ WITHIN_A_FUNCTION = re.compile(r"^[ \t]+(?:from\s+([\w.]+)\s+import|import\s+([\
 
 
 @pytest.mark.parametrize("package", ["kernels", "runtime"])
-def test_what_runs_steps_imports_nothing_within_functions(package: str) -> None:
+def test_packages_that_run_steps_import_nothing_within_functions(package: str) -> None:
     found = set()
     for path in sources(package, ".py", ".pyx"):
         text = path.read_text().replace("\ntry:\n    import", "\ntry:\nimport")

@@ -1,4 +1,4 @@
-"""What C and C++ include: files of the same package, headers of formats, system headers."""
+"""C and C++ include files of their package, headers of formats and system headers only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUTSIDE = re.compile(r"^(dnnl|oneapi/|numpy/|cblas|lapacke|Python\.h|omp\.h|std|
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_includes_stay_in_the_package_or_lead_to_formats(package: str) -> None:
+def test_includes_are_of_the_package_or_of_formats(package: str) -> None:
     own = source_root(package)
     for path in sources(package, *SUFFIXES):
         text = path.read_text()

@@ -1,4 +1,4 @@
-"""Rules about modules that a program can check: names, entry points, copies."""
+"""Names of modules, contents of __init__ modules, licences, and copies of build code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_re_export(statement: ast.stmt) -> bool:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_says_that_it_is_typed_and_licensed(package: str) -> None:
+def test_package_has_py_typed_and_a_licence(package: str) -> None:
     assert (source_root(package) / "headrace" / package / "py.typed").exists()
     folder = ROOT / "packages" / package
     assert (folder / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
@@ -56,6 +56,6 @@ def test_a_package_says_that_it_is_typed_and_licensed(package: str) -> None:
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_build_code_that_stands_in_several_packages_is_the_same(name: str) -> None:
+def test_copies_of_build_code_are_equal(name: str) -> None:
     texts = {Path(ROOT, "packages", p, "_build", name).read_text() for p in COPIES[name]}
     assert len(texts) == 1

@@ -1,4 +1,4 @@
-"""The folders of the runtime are the stages of a run: each imports only those before it."""
+"""Each folder of the runtime is a stage of a run and imports only the stages before it."""
 
 from __future__ import annotations
 

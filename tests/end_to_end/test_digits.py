@@ -1,4 +1,4 @@
-"""The example of the digits: data, training, interruption, event log, model in a new process."""
+"""examples/digits.py: data, training, interruption, event log, and the exported model."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def checkpoint(folder: Path, step: int) -> dict[str, np.ndarray]:
 
 
 def saved_step(out: Path) -> int:
-    """The step of the checkpoint that a training would go on from; 0 without one."""
+    """The step of the newest checkpoint; 0 without one."""
     latest = hr.train.latest_checkpoint(str(out / "fold1"))
     return int(latest.rpartition("-")[2]) if latest else 0
 
 
-def test_short_training_learns_what_it_has_not_seen(tmp_path):
+def test_short_training_classifies_held_out_digits(tmp_path):
     rng = np.random.RandomState(0)
     examples = Examples(*made_digits(640, rng), *made_digits(200, rng))
     settings = Settings("made", epochs=10, seed=1)
     reached = digits_training.train_fold(examples, settings, tmp_path / "run", "made")
     assert reached > 0.9
-    # trained already: nothing is done again, and other settings do not go on with it
+    # A finished training is not repeated, and is not continued with other settings.
     assert digits_training.train_fold(examples, settings, tmp_path / "run", "made") == reached
     with pytest.raises(ValueError, match="holds a training of .*name another folder"):
         digits_training.train_fold(
@@ -84,14 +84,14 @@ EPOCHS, STEPS = "60", 420
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """The folder of a training that nothing interrupted, and what it printed."""
+    """The folder of an uninterrupted training, its data, and what it printed."""
     folder = tmp_path_factory.mktemp("digits")
     data = made_csv(folder / "digits.csv")
     return folder, data, finished(command(data, folder / "whole", "--epochs", EPOCHS))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_interrupted_training_goes_on_to_the_very_same_bits(trained, number):
+def test_interrupted_training_ends_in_the_same_bits(trained, number):
     folder, data, _ = trained
     out = folder / f"interrupted{number}"
     line = command(data, out, "--epochs", EPOCHS)
@@ -100,21 +100,21 @@ def test_interrupted_training_goes_on_to_the_very_same_bits(trained, number):
             assert child.poll() is None
             time.sleep(0.005)
         child.send_signal(number)
-        said = child.stderr.read()
+        printed = child.stderr.read()
     if number == signal.SIGINT:
         assert child.returncode == 130
-        assert "what was learnt is saved. The same command goes on from there." in said
+        assert "what was learnt is saved. The same command continues from there." in printed
     newest = saved_step(out)
     assert 0 < newest < STEPS
-    said = finished(line)
-    assert f"| {newest}/{STEPS} " in said  # the bar goes on where it was
+    printed = finished(line)
+    assert f"| {newest}/{STEPS} " in printed  # the progress bar continues
     whole, resumed = (checkpoint(folder / name, STEPS) for name in ("whole", out.name))
     assert whole.keys() == resumed.keys() and len(whole) > 20
     for name, value in whole.items():
         assert value.tobytes() == resumed[name].tobytes(), name
 
 
-def test_event_log_has_scalars_histograms_pictures_graph_and_a_trace(trained):
+def test_event_log_has_scalars_histograms_images_graph_and_trace(trained):
     (path,) = event_files(trained[0] / "whole" / "fold1")
     kinds: dict[str, set[str]] = {}
     for event in read_events(path):
@@ -135,23 +135,23 @@ def test_event_log_has_scalars_histograms_pictures_graph_and_a_trace(trained):
     assert kinds["graph"] and kinds["trace"]
 
 
-def test_model_is_loaded_and_predicts_in_a_new_process(trained):
-    folder, data, said = trained
-    assert "in a new process: 100.00% of 120 held-out digits" in said
+def test_exported_model_predicts_in_a_new_process(trained):
+    folder, data, printed = trained
+    assert "in a new process: 100.00% of 120 held-out digits" in printed
     script = str(EXAMPLES / "digits_predict.py")
     model = str(folder / "whole" / "fold1" / "export")
-    said = finished([sys.executable, script, model, "--data", str(data), "--show", "2"])
-    assert said.count("the model takes this for a") == 2
+    printed = finished([sys.executable, script, model, "--data", str(data), "--show", "2"])
+    assert printed.count("the model takes this for a") == 2
     finished([sys.executable, script, model, "--data", str(data), "--at-least", "1.1"], code=1)
 
 
-def test_training_ends_in_an_error_below_what_is_promised(trained):
+def test_training_fails_below_the_promised_accuracy(trained):
     folder, data, _ = trained
-    said = finished(command(data, folder / "short", "--epochs", "1"), code=1)
-    assert "is below the promised 97.5%" in said
+    printed = finished(command(data, folder / "short", "--epochs", "1"), code=1)
+    assert "is below the promised 97.5%" in printed
 
 
-def test_folds_are_fixed_disjoint_and_hold_every_digit_evenly():
+def test_folds_are_fixed_and_have_every_digit_evenly():
     labels = np.random.RandomState(0).randint(0, 10, 1797)
     fold = digits_data.folds_of(labels)
     assert (fold == digits_data.folds_of(labels)).all()
@@ -160,7 +160,7 @@ def test_folds_are_fixed_disjoint_and_hold_every_digit_evenly():
         assert np.ptp(np.bincount(fold[labels == digit], minlength=5)) <= 1
 
 
-def test_csv_is_read_packed_and_plain(tmp_path):
+def test_csv_is_read_compressed_and_plain(tmp_path):
     text = "\n".join(",".join(["16"] * 64 + [str(label)]) for label in (3, 9)) + "\n"
     (tmp_path / "digits.csv").write_text(text)
     (tmp_path / "digits.csv.gz").write_bytes(gzip.compress(text.encode()))

@@ -1,4 +1,4 @@
-"""The run of the digits, opened in a browser: what a user of the quickstart sees."""
+"""The event log of examples/digits.py, shown by the board in a browser."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def cards(page: Any) -> set[str]:
     }
 
 
-def test_curves_of_loss_and_accuracy(page: Any, board: str) -> None:
+def test_loss_and_accuracy_are_curves(page: Any, board: str) -> None:
     page.goto(board + "#/metrics")
     page.wait_for_function(
         "() => window.__board?.metrics?.idle && __board.metrics.charts.length >= 3"
@@ -79,22 +79,23 @@ def test_curves_of_loss_and_accuracy(page: Any, board: str) -> None:
     assert all(chart["painted"] for chart in charts)
 
 
-def test_weights_are_histograms_and_filters_are_pictures(page: Any, board: str) -> None:
+def test_weights_are_histograms_and_filters_are_images(page: Any, board: str) -> None:
     page.goto(board + "#/metrics")
     for tag in ("variables/conv1/weights", "filters/conv1/image"):
         page.get_by_placeholder("Filter tags").fill(tag)
         page.get_by_role("heading", name=tag).or_(page.get_by_title(tag)).first.wait_for()
-        page.wait_for_timeout(700)
         if tag.startswith("filters"):
-            images = page.evaluate("__board.images")
-            assert images and images[0]["panes"]
+            page.wait_for_function("() => window.__board?.images?.[0]?.panes?.length > 0")
         else:
-            (card,) = page.evaluate("__board.histograms")
-            assert card["tag"] == tag and card["peak"] > 0
+            page.wait_for_function(
+                "tag => { const cards = window.__board?.histograms ?? [];"
+                " return cards.length === 1 && cards[0].tag === tag && cards[0].peak > 0; }",
+                arg=tag,
+            )
     page.get_by_placeholder("Filter tags").fill("")
 
 
-def test_graph_is_a_picture_with_its_layers(page: Any, board: str) -> None:
+def test_graph_page_shows_the_layers(page: Any, board: str) -> None:
     page.goto(board + "#/graph")
     page.wait_for_function("() => window.__board?.graph?.ready")
     names = {node["name"]: node for node in page.evaluate("__board.graph.items")}
@@ -103,7 +104,7 @@ def test_graph_is_a_picture_with_its_layers(page: Any, board: str) -> None:
     assert names["global_step"]["area"] == "auxiliary"
 
 
-def test_one_step_is_a_trace_whose_slices_are_nodes_of_the_graph(page: Any, board: str) -> None:
+def test_slices_of_the_traced_step_are_nodes_of_the_graph(page: Any, board: str) -> None:
     page.goto(board + "#/trace")
     page.wait_for_function("() => (window.__board?.trace?.rows?.length ?? 0) > 0")
     trace = page.evaluate("__board.trace")

@@ -1,4 +1,4 @@
-"""A program that trains under MonitoredTrainingSession: it stops, comes back, and is watched."""
+"""Training under MonitoredTrainingSession and Supervisor: hooks, recovery, averages, schedules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _model(rate=0.1):
     return step, w, loss, train
 
 
-def test_training_stops_at_its_step_and_goes_on_from_the_last_checkpoint(tmp_path, caplog):
+def test_training_stops_at_its_step_and_continues_from_the_checkpoint(tmp_path, caplog):
     folder, seen = str(tmp_path), []
     for last in (5, 12):
         with hr.Graph().as_default():
@@ -62,7 +62,7 @@ def test_training_stops_at_its_step_and_goes_on_from_the_last_checkpoint(tmp_pat
     assert any(e.HasField("graph_def") for e in events)
 
 
-def test_a_loss_that_is_no_number_ends_training():
+def test_nan_loss_ends_training():
     _, _, loss, train = _model(rate=1e30)
     hooks = [hr.train.NanTensorHook(loss)]
     with pytest.raises(hr.train.NanLossDuringTrainingError, match="NaN loss"):
@@ -96,7 +96,7 @@ class _Told(hr.train.SessionRunHook):
         self.calls.append("end")
 
 
-def test_hooks_are_called_in_order_and_run_with_the_program():
+def test_hooks_are_called_in_order_in_the_programs_own_runs():
     x = hr.placeholder(hr.float32, [], name="x")
     hook = _Told()
     final = hr.train.FinalOpsHook(x * 10.0, {x: 5.0})
@@ -125,7 +125,7 @@ class _LosesAWorker(hr.train.SessionRunHook):
             raise hr.errors.AbortedError(None, None, "a worker is gone")
 
 
-def test_a_session_that_lost_a_worker_is_made_anew_from_the_checkpoint(tmp_path):
+def test_session_that_lost_a_worker_recovers_from_the_checkpoint(tmp_path):
     step, w, _, train = _model()
     hook = _LosesAWorker()
     with hr.train.MonitoredTrainingSession(
@@ -137,7 +137,7 @@ def test_a_session_that_lost_a_worker_is_made_anew_from_the_checkpoint(tmp_path)
     assert len(hook.sessions) == 2
 
 
-def test_the_end_of_the_input_ends_the_loop_quietly():
+def test_end_of_input_ends_the_loop_without_an_error():
     _model()
     hook = _Told.__new__(_Told)
     hr.placeholder(hr.float32, [], name="x")
@@ -147,7 +147,7 @@ def test_the_end_of_the_input_ends_the_loop_quietly():
     assert hook.calls[-1] == "end"
 
 
-def test_a_scaffold_initialises_as_it_is_told():
+def test_scaffold_runs_the_given_init_op_and_function():
     v = hr.get_variable("v", [2], initializer=hr.zeros_initializer())
     local = hr.get_local_variable("l", [], initializer=hr.ones_initializer())
     fed = hr.placeholder(hr.float32, [2])
@@ -161,14 +161,14 @@ def test_a_scaffold_initialises_as_it_is_told():
         assert session.run(v).tolist() == [1.0, 2.0] and session.run(local) == 1.0
 
 
-def test_what_nobody_initialises_is_told():
+def test_uninitialized_variables_are_an_error_that_names_them():
     hr.get_variable("v", [2], initializer=hr.zeros_initializer())
     scaffold = hr.train.Scaffold(init_op=hr.no_op())
     with pytest.raises(RuntimeError, match="Variables not initialized: v"):
         hr.train.MonitoredSession(hr.train.ChiefSessionCreator(scaffold))
 
 
-def test_a_step_function_runs_with_and_without_hooks():
+def test_step_function_runs_with_and_without_hooks():
     x = hr.placeholder(hr.float32, [], name="x")
     hook = _Told()
     with hr.train.MonitoredSession(hooks=[hook]) as session:
@@ -200,7 +200,7 @@ def test_traces_of_single_steps_are_written(tmp_path):
     assert any(e["ph"] == "X" and e["dur"] > 0 for e in events)
 
 
-def test_a_supervisor_saves_summarises_and_comes_back(tmp_path):
+def test_supervisor_saves_writes_summaries_and_restores(tmp_path):
     folder = str(tmp_path)
     for last in (5, 9):
         with hr.Graph().as_default():
@@ -233,7 +233,7 @@ def _tags(folder):
             for v in e.summary.value}  # fmt: skip
 
 
-def test_what_fails_under_a_supervisor_comes_out_of_it():
+def test_supervisor_raises_what_fails_in_its_threads():
     _, _, _, train = _model()
     supervisor = hr.train.Supervisor()
     with pytest.raises(ValueError, match="enough"):
@@ -255,7 +255,7 @@ def test_what_fails_under_a_supervisor_comes_out_of_it():
     assert len(seen) == 3
 
 
-def test_averages_follow_the_variables_and_are_restored_in_their_place(tmp_path):
+def test_moving_averages_are_restored_as_the_variables(tmp_path):
     v = hr.get_variable("v", [], initializer=hr.constant_initializer(1.0))
     mean = hr.train.ExponentialMovingAverage(0.9)
     follow = mean.apply([v])
@@ -276,7 +276,7 @@ def test_averages_follow_the_variables_and_are_restored_in_their_place(tmp_path)
             assert session.run(v) == pytest.approx(2.0)
 
 
-def test_averages_of_tensors_are_corrected_for_their_start():
+def test_moving_averages_of_tensors_are_debiased():
     x = hr.placeholder(hr.float32, [2])
     plain = hr.train.ExponentialMovingAverage(0.9, name="plain")
     right = hr.train.ExponentialMovingAverage(0.9, zero_debias=True, name="right")
@@ -290,7 +290,7 @@ def test_averages_of_tensors_are_corrected_for_their_start():
         np.testing.assert_allclose(session.run(right.average(x)), [1.0, -2.0], rtol=1e-5)
 
 
-def test_variables_begin_with_a_checkpoint(tmp_path):
+def test_init_from_checkpoint_sets_initial_values(tmp_path):
     with hr.Graph().as_default():
         a = hr.get_variable("old/a", initializer=np.float32([1, 2]))
         hr.get_variable("old/b", initializer=np.arange(6, dtype=np.float32).reshape(3, 2))
@@ -314,7 +314,7 @@ def test_variables_begin_with_a_checkpoint(tmp_path):
         assert rows.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
 
 
-def test_a_model_is_warm_started_by_name(tmp_path):
+def test_warm_start_matches_variables_by_name(tmp_path):
     with hr.Graph().as_default():
         hr.get_variable("a", initializer=np.float32([1, 2]))
         hr.get_variable("b0", initializer=np.float32(5))
@@ -332,7 +332,7 @@ def test_a_model_is_warm_started_by_name(tmp_path):
 @pytest.mark.parametrize("kind", ["sgd", "adagrad", "da"])
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_proximal_optimizers_pull_weights_to_zero(kind, resource, sparse):
+def test_proximal_optimizers_shrink_weights_to_zero(kind, resource, sparse):
     step = hr.train.create_global_step()
     w = hr.get_variable("w", initializer=np.float32([2.0, 0.01, 1.0]), use_resource=resource)
     got = hr.gather(w, [0, 1, 2]) if sparse else w
@@ -351,7 +351,7 @@ def test_proximal_optimizers_pull_weights_to_zero(kind, resource, sparse):
     assert value[1] == 0.0 and 0.4 < value[0] < 1.0
 
 
-def test_a_graph_reads_writes_and_finds_files(tmp_path):
+def test_ops_read_write_and_match_files(tmp_path):
     path = str(tmp_path / "d" / "f.txt")
     write = hr.write_file(path, "héllo")
     with hr.Session() as session:
@@ -363,7 +363,7 @@ def test_a_graph_reads_writes_and_finds_files(tmp_path):
         assert session.run(names).tolist() == [path.encode()]
 
 
-def test_schedules_follow_their_formulas():
+def test_learning_rate_schedules_follow_their_formulas():
     step = hr.placeholder(hr.int64, [])
     rates = [
         hr.train.cosine_decay_restarts(1.0, step, 10, t_mul=2.0, m_mul=0.5),

@@ -24,7 +24,7 @@ def test_program_prints_what_the_readme_says():
     np.testing.assert_allclose(got, expected, rtol=1e-4)  # processors round differently
 
 
-def test_files_and_commands_that_the_readme_names_are_there():
+def test_files_and_commands_of_the_readme_exist():
     named = re.findall(r"\]\(([\w./-]+)\)", README) + re.findall(r"python3 ([\w/]+\.py)", README)
     named += re.findall(r"\./(packages/\w+)", README) + re.findall(r"-r (\S+\.txt)", README)
     assert len(named) > 8

@@ -1,4 +1,4 @@
-"""Train a little, save, begin anew from what was saved; and what the board would read of it."""
+"""Checkpoints, summaries and SavedModels: written, read back, damaged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _changed(sess):
     return values
 
 
-def test_a_new_session_goes_on_from_a_checkpoint(tmp_path):
+def test_new_session_continues_from_a_checkpoint(tmp_path):
     prefix = str(tmp_path / "model")
     _variables()
     saver = hr.train.Saver()
@@ -56,7 +56,7 @@ def test_a_new_session_goes_on_from_a_checkpoint(tmp_path):
             np.testing.assert_array_equal(got, values[variable.op.name])
 
 
-def test_the_graph_comes_back_from_its_file_too(tmp_path):
+def test_meta_graph_restores_the_graph_as_well(tmp_path):
     prefix = str(tmp_path / "model")
     v = hr.Variable([1.0, 2.0], name="v")
     hr.multiply(v, 2.0, name="twice")
@@ -87,7 +87,7 @@ def test_only_the_newest_checkpoints_are_kept(tmp_path):
     assert second.last_checkpoints == paths[2:]
 
 
-def test_a_variable_that_the_checkpoint_lacks_is_named(tmp_path):
+def test_restore_names_a_variable_that_the_checkpoint_lacks(tmp_path):
     v = hr.Variable([1.0], name="v")
     saver = hr.train.Saver({"v": v})
     other = hr.train.Saver({"w": v})
@@ -100,7 +100,7 @@ def test_a_variable_that_the_checkpoint_lacks_is_named(tmp_path):
             saver.restore(sess, path + "-none")
 
 
-def test_damaged_bytes_are_refused_with_file_and_offset(tmp_path):
+def test_damaged_checkpoint_is_an_error_with_file_and_offset(tmp_path):
     hr.Variable(np.arange(64, dtype=np.float32), name="v")
     saver = hr.train.Saver()
     with hr.Session() as sess:
@@ -115,7 +115,7 @@ def test_damaged_bytes_are_refused_with_file_and_offset(tmp_path):
         assert (caught.value.path, caught.value.offset) == (data, 0)
 
 
-def test_summaries_say_what_the_tensors_held():
+def test_summaries_have_the_values_of_the_tensors():
     with hr.name_scope("train"):
         hr.summary.scalar("loss", hr.constant(0.25))
         hr.summary.histogram("weights", hr.constant([1.0, 2.0, -4.0]))
@@ -130,7 +130,7 @@ def test_summaries_say_what_the_tensors_held():
     assert len(histo.bucket) == len(histo.bucket_limit)
 
 
-def test_nan_fails_a_histogram_and_one_tag_twice_fails_a_merge():
+def test_histogram_fails_at_nan_and_merge_at_a_duplicate_tag():
     bad = hr.summary.histogram("h", hr.constant([np.nan]))
     one = hr.summary.scalar("t", hr.constant(1.0))
     with hr.Session() as sess:
@@ -151,7 +151,7 @@ def test_an_image_summary_holds_a_png():
     assert image.encoded_image_string.startswith(b"\x89PNG")
 
 
-def test_a_writers_events_are_read_back(tmp_path, graph):
+def test_events_of_a_file_writer_are_read_back(tmp_path, graph):
     x = hr.placeholder(hr.float32, [])
     loss = hr.summary.scalar("loss", x)
     with hr.Session() as sess, hr.summary.FileWriter(str(tmp_path), graph) as writer:
@@ -166,7 +166,7 @@ def test_a_writers_events_are_read_back(tmp_path, graph):
     assert found == [(0, 0.0), (1, 0.5), (2, 1.0)]
 
 
-def test_a_saved_model_answers_in_a_new_graph(tmp_path):
+def test_saved_model_runs_in_a_new_graph(tmp_path):
     folder = str(tmp_path / "model")
     x = hr.placeholder(hr.float32, [None], name="x")
     y = hr.multiply(x, hr.Variable(2.0, name="v"), name="y")

@@ -1,4 +1,4 @@
-"""The example of a service: a frozen network behind Flask and waitress, eight threads at once."""
+"""examples/service_flask.py: a frozen network behind Flask and waitress."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         server.stdout.close()
 
 
-def _answer(address: str, body: bytes, kind: str) -> tuple[int, Any]:
-    asked = urllib.request.Request(f"{address}/predict", body, {"Content-Type": kind})
+def _post(address: str, body: bytes, kind: str) -> tuple[int, Any]:
+    request = urllib.request.Request(f"{address}/predict", body, {"Content-Type": kind})
     try:
-        with urllib.request.urlopen(asked, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         with error:
@@ -65,7 +65,7 @@ def _images(count: int, seed: int) -> np.ndarray:
     return np.random.RandomState(seed).rand(count, SIDE, SIDE, 3).astype(np.float32)
 
 
-def test_it_tells_what_the_network_takes_and_gives(address: str) -> None:
+def test_model_endpoint_lists_inputs_and_outputs(address: str) -> None:
     with urllib.request.urlopen(f"{address}/model", timeout=60) as response:
         assert json.load(response) == {
             "inputs": {"images": ["float32", [None, SIDE, SIDE, 3]]},
@@ -73,13 +73,13 @@ def test_it_tells_what_the_network_takes_and_gives(address: str) -> None:
         }
 
 
-def test_bytes_and_json_get_the_same_answer(address: str) -> None:
+def test_bytes_and_json_get_the_same_reply(address: str) -> None:
     images = _images(3, 0)
-    status, found = _answer(address, _npy(images), "application/octet-stream")
+    status, found = _post(address, _npy(images), "application/octet-stream")
     assert status == 200 and len(found["classes"]) == 3
     assert all(1 / CLASSES <= p <= 1 for p in found["probabilities"])
     as_json = json.dumps({"images": images.tolist()}).encode()
-    assert _answer(address, as_json, "application/json") == (200, found)
+    assert _post(address, as_json, "application/json") == (200, found)
 
 
 @pytest.mark.parametrize(
@@ -96,24 +96,24 @@ def test_bytes_and_json_get_the_same_answer(address: str) -> None:
         (b'{"images": [[1], [1, 2]]}', "json", "holds no images"),
     ],
 )
-def test_a_bad_request_is_answered_400_with_the_reason(
+def test_bad_request_gets_status_400_and_the_reason(
     address: str, body: bytes, kind: str, words: str
 ) -> None:
     full = {"npy": "application/octet-stream", "json": "application/json"}[kind]
-    status, found = _answer(address, body, full)
+    status, found = _post(address, body, full)
     assert status == 400 and words in found["error"]
 
 
-def test_eight_clients_at_once_get_each_their_own_answer(address: str) -> None:
+def test_concurrent_clients_get_their_own_replies(address: str) -> None:
     batches = [_npy(_images(1 + i % 3, i)) for i in range(8)]
     kind = "application/octet-stream"
-    alone = [_answer(address, batch, kind) for batch in batches]
+    alone = [_post(address, batch, kind) for batch in batches]
     wrong = []
 
     def work(number: int) -> None:
         for i in range(10):
             at = (number + i) % 8
-            status, found = _answer(address, batches[at], kind)
+            status, found = _post(address, batches[at], kind)
             same = np.allclose(found["probabilities"], alone[at][1]["probabilities"], 1e-4)
             if status != 200 or found["classes"] != alone[at][1]["classes"] or not same:
                 wrong.append(found)

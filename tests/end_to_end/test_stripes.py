@@ -1,4 +1,4 @@
-"""A network of layers learns stripes: trained, measured, saved, used from the saved numbers."""
+"""A network of layers learns to tell stripes apart, is saved, restored and evaluated."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _trained(path):
     return losses, named["batch_normalization/moving_mean"]
 
 
-def test_a_network_of_layers_learns_and_is_used_from_its_checkpoint(tmp_path):
+def test_network_of_layers_trains_and_is_evaluated_from_its_checkpoint(tmp_path):
     path = str(tmp_path / "model")
     losses, moving_mean = _trained(path)
     assert np.mean(losses[-5:]) < 0.4 * np.mean(losses[:5])
@@ -85,7 +85,7 @@ def test_a_network_of_layers_learns_and_is_used_from_its_checkpoint(tmp_path):
             assert sess.run(rate) > 0.9
 
 
-def test_the_checkpoint_names_what_tensorflow_names(tmp_path):
+def test_checkpoint_has_tensorflows_variable_names(tmp_path):
     path = str(tmp_path / "model")
     _trained(path)
     names = {name for name, _ in hr.train.list_variables(path) if "Adam" not in name}

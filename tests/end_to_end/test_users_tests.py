@@ -1,4 +1,4 @@
-"""A user's own test, written with hr.test."""
+"""A test as users write it, with hr.test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import headrace.graph as hr
 
 
 class SquaresTest(hr.test.TestCase):
-    def test_values_gradients_and_refusals(self):
+    def test_values_gradients_and_errors(self):
         x = hr.constant([[1.0, 2.0]])
         with self.test_session() as session:
             y = hr.matmul(x, x, transpose_b=True)

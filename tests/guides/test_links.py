@@ -34,3 +34,30 @@ def test_contributing_names_only_files_and_environments_that_there_are() -> None
     tox = (ROOT / "tox.ini").read_text()
     for names in re.findall(r"`(?:python3 tools/check.py )?-e ([\w,]+)`", text):
         assert all(f"[testenv:{name}]" in tox for name in names.split(",")), names
+
+
+FILES = {p.name for p in [*ROOT.glob("packages/**/*.*"), *ROOT.glob("t*/**/*.py")]}
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "state.md", "README.md"])
+def test_source_files_that_a_page_names_exist(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    named = re.findall(r"`(?:[\w*.]+/)*(\w+\.(?:pyx|pxd|hpp|cpp|py|h))`", text)
+    assert set(named) <= FILES
+
+
+@pytest.mark.parametrize("guide", sorted(p.name for p in (ROOT / "docs" / "guides").iterdir()))
+def test_files_that_a_guide_names_exist(guide: str) -> None:
+    text = (ROOT / "docs" / "guides" / guide).read_text()
+    new = set(re.findall(r"New file `([^`]+)`", text))
+    named = set(re.findall(r"`((?:packages|tests|docs|tools)/[\w./]+)`", text)) - new
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
+def test_the_picture_of_the_architecture_has_every_folder() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for package in ("graph", "runtime", "kernels/src/headrace/kernels/cpu"):
+        path = package if "/" in package else f"{package}/src/headrace/{package}"
+        for folder in (ROOT / "packages" / path).iterdir():
+            if folder.is_dir() and folder.name not in ("__pycache__", "lib"):
+                assert re.search(rf"\b{folder.name}\b", text), folder
