@@ -85,7 +85,7 @@ def folds_of(labels: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 def shifted(images: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Returns: images [n, h, w, 1], each shifted by up to a pixel along each axis; zeros move in."""
+    """Returns: images [n, h, w, 1], each shifted by up to one pixel along each axis."""
     n, height, width, _ = images.shape
     padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
     result = np.empty_like(images)
