@@ -89,7 +89,7 @@ function Said({ text, role }: { text: { value: string | null }; role: 'alert' | 
   );
 }
 
-/** What stands in the picture's place: it is being read, could not be read, or is not there. */
+/** Shown in place of the graph while it is being read, if reading failed, or if there is none. */
 function Nothing() {
   const { value: on } = opening;
   const { value: all } = graphs;

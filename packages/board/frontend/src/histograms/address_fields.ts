@@ -1,4 +1,4 @@
-/** How histograms are shown, on all cards alike; part of the address. */
+/** The settings of all histogram cards, in the address. */
 import { choice, flag } from '../address/url_codec.ts';
 import { urlSignal } from '../address/url_state.ts';
 import type { Mode, StepAxis } from './histogram_scene.ts';

@@ -34,7 +34,7 @@ export function tableJson(tag: string, layers: Layer[]): string {
   return JSON.stringify({ tag, percents: PERCENTS, runs }, null, 1);
 }
 
-/** Every event of a run, in the buckets that were logged. */
+/** All events of a run with their logged buckets. */
 export interface RawHistograms {
   rows: {
     step: number;
@@ -42,12 +42,12 @@ export interface RawHistograms {
     left?: number[];
     right?: number[];
     count?: number[];
-    /** In place of the lists: the record cannot be read. */
+    /** Set instead of the lists if the record cannot be read. */
     error?: string;
   }[];
 }
 
-/** One line per bucket as it was logged; events that cannot be read have none. */
+/** One line per logged bucket; unreadable events have none. */
 export function rawBucketsCsv(runs: ({ run: string } & RawHistograms)[]): string {
   const lines = ['run,step,wall_time,bucket_from,bucket_to,count'];
   for (const { run, rows } of runs) {

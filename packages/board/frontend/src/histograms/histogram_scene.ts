@@ -1,4 +1,4 @@
-/** Where the parts of a histogram card lie: rows, bins and axes in pixels. Pure geometry, no drawing. */
+/** The geometry of a histogram card: rows, bins and axes in pixels. */
 import { nearestStep } from '../state/nearest_step.ts';
 import { type HistogramTable, onEdges } from './histogram_table.ts';
 import { binOf, sharedEdges } from './rebin.ts';
@@ -17,7 +17,7 @@ export interface View {
   mode: Mode;
   axis: StepAxis;
   logCounts: boolean;
-  /** Each run in a picture of its own, or all in one. */
+  /** Whether each run has its own facet. */
   apart: boolean;
 }
 
@@ -57,7 +57,7 @@ const TOP = 6;
 const TITLE = 16;
 const BOTTOM = 20;
 
-/** The place of a row on the axis of steps: a step, seconds since the run's first row, or seconds of day. */
+/** The position of a row on the step axis: a step, seconds since the run's first row, or wall time in seconds. */
 export function position(table: HistogramTable, row: number, axis: StepAxis): number {
   if (axis === 'step') return table.steps[row]!;
   return axis === 'wall' ? table.walls[row]! : table.walls[row]! - table.walls[0]!;
@@ -129,7 +129,7 @@ export function upright(scene: Scene): boolean {
   return scene.view.mode === 'heat' || scene.view.mode === 'distribution';
 }
 
-/** Place of a row on the axis of steps: x if upright, else y of its base line. */
+/** The position of a row on the step axis: x if upright, else y of its base line. */
 export function stepAt(scene: Scene, box: Box, at: number): number {
   const share = scene.to > scene.from ? (at - scene.from) / (scene.to - scene.from) : 0.5;
   if (upright(scene)) return box.x + box.w * share;
@@ -137,7 +137,7 @@ export function stepAt(scene: Scene, box: Box, at: number): number {
   return box.y + scene.headroom + (box.h - scene.headroom) * one;
 }
 
-/** Borders of a row's column in a heat-map: half way to its neighbours. */
+/** The borders of a row's column in a heat-map, half way to its neighbours. */
 export function columnOf(scene: Scene, box: Box, table: HistogramTable, row: number): [number, number] {
   const at = (r: number) => stepAt(scene, box, position(table, r, scene.view.axis));
   const middle = at(row);
@@ -168,7 +168,7 @@ export function hit(scene: Scene, x: number, y: number): Bucket | null {
   return place && { facet, bin: binUnder(scene, layers[place.layer]!.table, across), ...place };
 }
 
-/** Bins may differ in width: the bin whose borders hold the value. */
+/** The bin that contains a value; bins may differ in width. */
 function binUnder(scene: Scene, table: HistogramTable, across: number): number {
   return binOf(table.edges, scene.lo + across * (scene.hi - scene.lo));
 }
@@ -209,7 +209,7 @@ export function overlayY(scene: Scene, box: Box, count: number): number {
   return box.y + box.h * (1 - level(scene, count));
 }
 
-/** The nearest row of each layer to a step: what the step cursor marks. */
+/** The row of each layer nearest to a step, which the step cursor marks. */
 export function rowsAt(facet: Facet, step: number): number[] {
   return facet.layers.map(({ table }) => nearestStep(table.steps, step));
 }

@@ -9,7 +9,7 @@ export const PERCENTS = [0, 6.68, 15.87, 30.85, 50, 69.15, 84.13, 93.32, 100];
 export interface HistogramTable {
   rows: number;
   bins: number;
-  /** Rows that there are; `rows` of them were chosen evenly. */
+  /** The number of all rows, of which `rows` were chosen evenly. */
   total: number;
   steps: Float64Array;
   walls: Float64Array;

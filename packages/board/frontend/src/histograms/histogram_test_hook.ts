@@ -8,7 +8,7 @@ interface Drawn {
 }
 const cards = new Map<string, { tag: string; read: () => Drawn }>();
 
-/** Adds a card; the result takes it away again. */
+/** Adds a card. Returns: a function that removes it. */
 export function exposeScene(id: string, tag: string, read: () => Drawn): () => void {
   const entry = { tag, read };
   cards.set(id, entry);

@@ -1,10 +1,10 @@
-/** Counts of one set of bins, told in another: inside a bin the mass is spread evenly. */
+/** Converts counts between sets of bins, assuming a uniform distribution within each bin. */
 
 type Numbers = ArrayLike<number>;
 
 /**
- * Counts in the bins `wanted` of what lies in the bins `edges`; both ascend, counts has one less.
- * What lies outside of `wanted` goes to its first or last bin, so that sums stay.
+ * Moves counts from the bins `edges` to the bins `wanted`; edges ascend, counts has one element less.
+ * Values outside of `wanted` go to its first or last bin, so that the sum stays the same.
  */
 export function rebin(edges: Numbers, counts: Numbers, wanted: Numbers): Float64Array {
   const bins = wanted.length - 1;
@@ -23,7 +23,7 @@ export function rebin(edges: Numbers, counts: Numbers, wanted: Numbers): Float64
     const first = binOf(wanted, lo);
     const last = binOf(wanted, hi);
     for (let bin = first; bin <= last; bin++) {
-      // The outermost bins take in what overhangs.
+      // The outermost bins take values outside.
       const from = bin === 0 ? lo : Math.max(lo, wanted[bin]!);
       const to = bin === bins - 1 ? hi : Math.min(hi, wanted[bin + 1]!);
       if (to > from) out[bin]! += (count * (to - from)) / width;
@@ -32,7 +32,7 @@ export function rebin(edges: Numbers, counts: Numbers, wanted: Numbers): Float64
   return out;
 }
 
-/** The bin that holds a value; the ends take in what lies beyond. A value on an edge is in the upper bin. */
+/** The bin of a value, the first or last bin for values outside. A value on an edge is in the upper bin. */
 export function binOf(edges: Numbers, value: number): number {
   let lo = 0;
   let hi = edges.length - 2;

@@ -1,4 +1,4 @@
-/** Paints meshes without a GPU: faces from far to near, each in one shade. */
+/** Paints meshes without a GPU: faces from far to near with flat shading. */
 import { projectAll } from '../scene/orbit_camera.ts';
 import { lightOn } from './mesh_geometry.ts';
 import type { MeshPainter, MeshScene } from './mesh_scene.ts';

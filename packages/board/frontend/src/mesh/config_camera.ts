@@ -1,9 +1,9 @@
-/** From where a mesh is seen first, as its writer said in the words of three.js. */
+/** The first camera of a mesh, from a scene configuration of three.js. */
 import { type Camera, slantCamera, turned } from '../scene/orbit_camera.ts';
 
 type Vector = [number, number, number];
 
-/** The camera that looks from `camera.position` of a config; the usual one where it says none. */
+/** The camera at `camera.position` of a configuration; the default camera without one. */
 export function cameraOfConfig(config: Record<string, unknown> | undefined): Camera {
   const said = config?.camera;
   if (typeof said !== 'object' || said === null) return slantCamera;

@@ -14,7 +14,7 @@ export interface Fit {
   radius: number;
 }
 
-/** The ball about the box of all finite vertices. */
+/** The bounding ball of the box of all finite vertices. */
 export function fitOf(vertices: Float32Array): Fit {
   const low = [Infinity, Infinity, Infinity];
   const high = [-Infinity, -Infinity, -Infinity];
@@ -36,7 +36,7 @@ export function fitOf(vertices: Float32Array): Fit {
   return { middle, radius: Math.sqrt(square) || 1 };
 }
 
-/** The ball that holds two, so that a mesh which grows from step to step is seen to grow. */
+/** The ball that contains two others, so that a mesh that grows from step to step looks larger. */
 export function joined(a: Fit | null, b: Fit): Fit {
   if (!a) return b;
   const between = b.middle.map((v, k) => v - a.middle[k]!);
@@ -48,7 +48,7 @@ export function joined(a: Fit | null, b: Fit): Fit {
   return { middle: a.middle.map((v, k) => v + between[k]! * share) as Fit['middle'], radius };
 }
 
-/** The vertices within the ball of radius 1. */
+/** The vertices, scaled into the unit ball. */
 export function fitted(vertices: Float32Array, { middle, radius }: Fit): Float32Array<ArrayBuffer> {
   const out = new Float32Array(vertices.length);
   for (let i = 0; i < out.length; i++) out[i] = (vertices[i]! - middle[i % 3]!) / radius;
@@ -95,10 +95,10 @@ export function edgesOf(faces: Int32Array, vertices: number): Int32Array {
   return out;
 }
 
-/** How bright a face or a vertex is, 0 to 1, with the light above the left shoulder; both sides are lit alike. */
+/** The brightness of a face or a vertex, 0 to 1, with light from the upper left; both sides are lit equally. */
 export function lightOn(x: number, y: number, z: number): number {
   return 0.42 + 0.58 * Math.abs(x * LIGHT[0] + y * LIGHT[1] + z * LIGHT[2]);
 }
 
-/** In the eye's right, up and towards. */
+/** In view coordinates: right, up, towards the viewer. */
 export const LIGHT = [-0.32, 0.48, 0.817] as const;

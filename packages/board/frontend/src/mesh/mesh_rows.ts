@@ -22,7 +22,7 @@ export interface MeshHeader {
   vertices: number;
   faces: number;
   notes: string[];
-  /** What the writer said of the scene, in the words of three.js. */
+  /** The writer's scene configuration, in the format of three.js. */
   config: Record<string, unknown>;
 }
 
@@ -37,10 +37,10 @@ const MOST_KEPT_BYTES = 64e6;
 const kept = new Map<string, LoadedMesh>();
 
 interface FoundRows {
-  /** Of the steps within the range that is selected on every chart. */
+  /** Rows of the steps in the range that is selected on all charts. */
   rows: MeshRows;
   failure: string | null;
-  /** What to say where the range leaves nothing. */
+  /** A message when the range contains no step. */
   nothing: string | null;
 }
 
@@ -69,7 +69,7 @@ async function rowsOf(run: number, tag: number, signal: AbortSignal): Promise<Me
   return { rows: [...numbers(row!)], steps: [...numbers(step!)], walls: [...numbers(wall!)] };
 }
 
-/** The geometry of a row; the one before it stays until the next has come. */
+/** The geometry of a row; the previous one stays until the next is fetched. */
 export function useMesh(run: number, tag: number, row: number | null, wall: number, sample: number) {
   const boot = serverBoot.value;
   const [mesh, set] = useState<LoadedMesh | null>(null);

@@ -1,4 +1,4 @@
-/** What both painters of meshes are given. */
+/** The interface of the two mesh painters. */
 import { edgesOf, type Fit, fitted, type Geometry, normalsOf } from './mesh_geometry.ts';
 
 export type MeshMode = 'surface' | 'wireframe' | 'points';
@@ -33,13 +33,13 @@ export function sceneOf(geometry: Geometry, fit: Fit, plain: [number, number, nu
   };
 }
 
-/** Meshes without faces are points, whatever is asked for. */
+/** The mode for a mesh; one without faces is drawn as points. */
 export const modeOf = (asked: MeshMode, geometry: Geometry): MeshMode =>
   geometry.faces.length === 0 ? 'points' : asked;
 
 export interface MeshPainter {
   kind: 'webgl2' | 'canvas';
-  /** Paints upon a canvas that was cleared. Width and height are in pixels of the screen. */
+  /** Paints on a cleared canvas. Width and height are in device pixels. */
   draw(
     on: CanvasRenderingContext2D,
     scene: MeshScene,

@@ -1,7 +1,7 @@
-/** Which of a mesh's tags has a card: the vertices; faces and colours are drawn with them. */
+/** Of a mesh's tags only the vertices have a card, which shows faces and colours too. */
 import type { Tag } from '../api/types.ts';
 
-/** The tag as its card shows it; null for the other parts. */
+/** The title of a mesh's card; null for tags without a card. */
 export function meshTag(tag: Tag): Tag | null {
   if (/_(FACE|COLOR)$/.test(tag.name)) return null;
   return { ...tag, display: tag.display || tag.name.replace(/_VERTEX$/, '') };

@@ -1,4 +1,4 @@
-/** How meshes are looked at; in the address. */
+/** Mode and cameras of meshes, in the address. */
 
 import { choice, list } from '../address/url_codec.ts';
 import { urlSignal } from '../address/url_state.ts';
@@ -7,19 +7,19 @@ import type { MeshMode } from './mesh_scene.ts';
 
 export const meshMode = urlSignal<MeshMode>('ms', choice('surface', 'wireframe', 'points'), 'surface');
 
-/** Cameras that an address holds at most; of more, those turned last. */
+/** The most cameras in an address; the last turned ones are kept. */
 const MOST_CAMERAS = 12;
 
-/** Pairs of a card's id and its camera, that turned last at the end; cards that were not turned are not in it. */
+/** Pairs of a card's id and its camera, the last turned one at the end; without cards that were not turned. */
 const cameras = urlSignal('mc', list, []);
 
-/** null: it was not turned. */
+/** null if it was not turned. */
 export function cameraOf(card: string): Camera | null {
   const at = cameras.value.indexOf(card);
   return (at >= 0 && at % 2 === 0 && cameraCodec.decode(cameras.value[at + 1] ?? '')) || null;
 }
 
-/** null: as it was at first. */
+/** null resets it. */
 export function setCamera(card: string, camera: Camera | null): void {
   const rest: string[] = [];
   for (let i = 0; i + 1 < cameras.value.length; i += 2) {

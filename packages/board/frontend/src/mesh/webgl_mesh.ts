@@ -40,7 +40,7 @@ interface Kept {
 
 const MOST_KEPT = 8;
 
-/** `onLost`: the graphics card is gone; what it held is too. */
+/** `onLost` is called when the WebGL context is lost. */
 export function webglMeshPainter(onLost: () => void): MeshPainter | null {
   const canvas = document.createElement('canvas');
   canvas.addEventListener('webglcontextlost', onLost);

@@ -1,11 +1,11 @@
-/** A canvas as sharp as the screen, drawn again whenever its `draw` is another one. */
+/** A canvas at the resolution of the screen, drawn again whenever its `draw` changes. */
 import type { TargetedPointerEvent } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface CanvasViewProps {
   width: number;
   height: number;
-  /** What a screen reader says of it. */
+  /** The description for screen readers. */
   label: string;
   draw: (on: CanvasRenderingContext2D) => void;
   onMove?: (x: number, y: number) => void;

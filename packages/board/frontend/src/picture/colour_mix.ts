@@ -2,7 +2,7 @@
 
 export type Rgb = [number, number, number];
 
-/** Reads #rgb, #rrggbb, rgb(r g b) and hsl(h s% l%); null of anything else. */
+/** Parses #rgb, #rrggbb, rgb(r g b) and hsl(h s% l%); null for anything else. */
 export function parseColour(text: string): Rgb | null {
   const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text)?.[1];
   if (hex) {
@@ -37,7 +37,7 @@ export function mix(from: string, to: string, share: number): string {
   return `rgb(${a.map((v, i) => Math.round(v + (b[i]! - v) * at)).join(',')})`;
 }
 
-/** Whether text on this ground should be dark. */
+/** Whether text on this background should be dark. */
 export function isLight(colour: string): boolean {
   const [r, g, b] = parseColour(colour) ?? [255, 255, 255];
   return 0.299 * r + 0.587 * g + 0.114 * b > 150;

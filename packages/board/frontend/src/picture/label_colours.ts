@@ -12,7 +12,7 @@ export interface LabelColumn {
 export interface Group {
   value: string;
   count: number;
-  /** -1: all values that have no colour of their own. */
+  /** -1 stands for all values without their own colour. */
   slot: number;
 }
 
@@ -22,10 +22,10 @@ export type Colouring =
   | { kind: 'scale'; least: number; most: number; share: Float32Array };
 
 export const MOST_GROUPS = 20;
-/** Numbers of so few values are names: a digit is a class and no amount. */
+/** Numbers with so few distinct values are classes, such as digits. */
 const FEW = 12;
 
-/** How a column is shown: as groups if its values are names or few, else along a scale. */
+/** The colouring of a column: groups for names or few values, else a scale. */
 export function colouringOf(column: LabelColumn | undefined): Colouring {
   if (!column) return { kind: 'none' };
   return column.numeric && column.distinct > FEW ? scaleOf(column.values) : groupsOf(column.values);
@@ -76,7 +76,7 @@ const STOPS: Rgb[] = [
   [253, 231, 37],
 ];
 
-/** The scale's colour; its ends are left out that would vanish on the ground. */
+/** The colour of a scale, without the ends that would not contrast with the background. */
 export function scaleColour(share: number, dark: boolean): Rgb {
   const bounded = Number.isNaN(share) ? 0 : Math.max(0, Math.min(1, share));
   const at = (dark ? 0.22 + 0.78 * bounded : 0.88 * bounded) * (STOPS.length - 1);

@@ -1,7 +1,7 @@
-/** Colours of even lightness: OKLCH to sRGB (Ottosson 2020), as text that canvas and SVG both take. */
+/** Converts OKLCH to sRGB (Ottosson 2020), so that hues have equal lightness, as text for canvas and SVG. */
 
 export function oklch(lightness: number, chroma: number, hue: number): string {
-  // Chroma is cut until the colour is one that screens have.
+  // Chroma is reduced until the colour is within the sRGB gamut.
   for (let c = chroma; ; c -= 0.01) {
     const rgb = convert(lightness, Math.max(0, c), hue);
     if (c <= 0 || rgb.every((v) => v >= -0.001 && v <= 1.001)) {

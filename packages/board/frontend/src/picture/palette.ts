@@ -1,4 +1,4 @@
-/** The colours of the present theme, for pictures on canvases. Depends on the theme: read it while rendering. */
+/** The colours of the current theme for canvases; read them while rendering, so that a change renders anew. */
 import { colour, themeVersion } from '../style/theme.ts';
 
 export interface Palette {

@@ -1,4 +1,4 @@
-/** What the board's canvas pictures draw with; a canvas and an SVG file both are one. */
+/** The drawing interface that canvases and SVG files share. */
 
 export type Surface = Pick<
   CanvasRenderingContext2D,
@@ -106,7 +106,7 @@ export class SvgSurface implements Surface {
   strokeText(text: string, x: number, y: number): void {
     this.letters(text, x, y, `fill="none" stroke-linejoin="round" ${this.line()}`);
   }
-  /** About as wide as the letters will be: a file does not know the reader's fonts. */
+  /** An estimate, because the reader's fonts are not known. */
   measureText(text: string): { width: number } {
     return { width: text.length * 0.56 * Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 12) };
   }

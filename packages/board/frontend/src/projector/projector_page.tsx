@@ -1,4 +1,4 @@
-/** Embeddings: points of many dimensions in two or three, with their neighbours. */
+/** The Projector page: points of an embedding in two or three dimensions, with their neighbours. */
 import { useEffect } from 'preact/hooks';
 import { downloadCanvas } from '../picture/download.ts';
 import { cameraCodec, slantCamera } from '../scene/orbit_camera.ts';
@@ -132,7 +132,7 @@ export default function ProjectorPage() {
   );
 }
 
-/** What is going on while there is no picture yet. */
+/** The progress while no points are drawn yet. */
 function Stage() {
   const doing = progress.value;
   if (loading.value) return <p class="pj-message">Fetching points …</p>;

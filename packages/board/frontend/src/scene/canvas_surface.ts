@@ -1,4 +1,4 @@
-/** A canvas as large as its place in the page, in pixels of the screen; drawn in CSS pixels. */
+/** Sizes a canvas to its element in device pixels, with a transform so that drawing uses CSS pixels. */
 
 export function fitCanvas(
   canvas: HTMLCanvasElement,
@@ -24,7 +24,7 @@ export function fitCanvas(
 let measuring: CanvasRenderingContext2D | null = null;
 const widths = new Map<string, number>();
 
-/** The width of a text in a font; remembered. */
+/** The width of a text in a font, cached. */
 export function textWidth(text: string, font: string): number {
   const key = `${font}\n${text}`;
   let width = widths.get(key);

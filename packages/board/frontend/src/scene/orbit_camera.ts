@@ -1,11 +1,11 @@
-/** Where the eye is: it turns about a target, and looks at points within a ball of radius 1. */
+/** A camera that orbits a target and shows points within the unit ball. */
 
 export interface Camera {
-  /** Turn about the vertical, and tilt, in radians. */
+  /** Rotation about the vertical axis, and tilt, in radians. */
   yaw: number;
   pitch: number;
   zoom: number;
-  /** What is in the middle. */
+  /** The point at the centre of the picture. */
   target: [number, number, number];
 }
 
@@ -13,7 +13,7 @@ export const MOST_PITCH = Math.PI / 2;
 const LEAST_ZOOM = 0.2;
 const MOST_ZOOM = 400;
 const EYE = 3.2;
-/** Points of the unit ball fill so much of the shorter side. */
+/** The share of the shorter side that the unit ball fills. */
 const FILL = 0.9;
 
 export const frontCamera: Camera = { yaw: 0, pitch: 0, zoom: 1, target: [0, 0, 0] };
@@ -32,7 +32,7 @@ export function zoomed(camera: Camera, factor: number): Camera {
   return { ...camera, zoom: Math.max(LEAST_ZOOM, Math.min(MOST_ZOOM, camera.zoom * factor)) };
 }
 
-/** Right, up and towards the eye, as rows. */
+/** The axes right, up and towards the camera, as rows. */
 export function axesOf({ yaw, pitch }: Camera): [number[], number[], number[]] {
   const [cy, sy, cp, sp] = [Math.cos(yaw), Math.sin(yaw), Math.cos(pitch), Math.sin(pitch)];
   return [
@@ -42,7 +42,7 @@ export function axesOf({ yaw, pitch }: Camera): [number[], number[], number[]] {
   ];
 }
 
-/** Moves the target so that what is seen moves by pixels. */
+/** Moves the target so that the picture moves by pixels. */
 export function panned(camera: Camera, dx: number, dy: number, width: number, height: number): Camera {
   const [right, up] = axesOf(camera);
   const scale = 2 / (Math.min(width, height) * FILL * camera.zoom);
@@ -50,7 +50,7 @@ export function panned(camera: Camera, dx: number, dy: number, width: number, he
   return { ...camera, target: target as Camera['target'] };
 }
 
-/** Zooms so that what is under the pointer (from the middle, in pixels) stays there. */
+/** Zooms about a position, in pixels from the centre. */
 export function zoomedAt(
   camera: Camera,
   factor: number,
@@ -78,7 +78,7 @@ export function matrixOf(
   const side = Math.min(width, height) * FILL;
   const sx = (camera.zoom * side) / width;
   const sy = (camera.zoom * side) / height;
-  // The eye comes nearer as one zooms in, but never into the ball it looks at.
+  // Zooming scales the picture; the camera stays outside the unit ball.
   const eye = EYE;
   const rows = [
     right.map((v) => v * sx),
@@ -98,7 +98,7 @@ export function matrixOf(
 export interface Screen {
   x: Float32Array;
   y: Float32Array;
-  /** 1 in the plane of the target, above 1 nearer; 0 or less: behind the eye. */
+  /** 1 in the plane of the target, more for nearer points, 0 or less behind the camera. */
   scale: Float32Array;
 }
 

@@ -1,10 +1,10 @@
-/** Paints in frames, a few milliseconds in each, so that no frame is long; the page stays alive. */
+/** Paints a few milliseconds in each frame, so that the page stays responsive. */
 
 const BUDGET_MS = 12;
 const waiting = new Map<object, () => void>();
 let scheduled = false;
 
-/** Paints soon; a newer call for the same key takes the place of the older. */
+/** Schedules a painting; a newer call with the same key replaces an older one. */
 export function paintSoon(key: object, paint: () => void): void {
   waiting.set(key, paint);
   if (!scheduled) {

@@ -1,4 +1,4 @@
-/** What drawing code needs of a canvas; an SVG document can be drawn by the same calls (svg_pen.ts). */
+/** The part of a canvas context that drawing code uses; svg_pen.ts implements it for SVG. */
 
 export interface Pen {
   strokeStyle: string | CanvasGradient | CanvasPattern;

@@ -47,7 +47,7 @@ export class SvgPen implements Pen {
   font = '10px sans-serif';
   textAlign: CanvasTextAlign = 'start';
   textBaseline: CanvasTextBaseline = 'alphabetic';
-  /** Attributes of the next element, for those who read the file; used once. */
+  /** Attributes of the next element only, for readers of the file. */
   attributes: Record<string, string> = {};
   private readonly width: number;
   private readonly height: number;

@@ -1,11 +1,11 @@
-/** Where the time of a step went: lanes, transfers, critical path, memory (the EEG). */
+/** The Trace page: where the time of a step went, by tracks, transfers, critical path and memory. */
 import { useEffect } from 'preact/hooks';
 import { loaded } from '../state/catalogue.ts';
 import { Failed, Notices, Opening } from './panels/loading.tsx';
 import { Sidebar } from './panels/sidebar.tsx';
 import { KEYS, onKey } from './timeline/keys.ts';
-import { Mirror } from './timeline/text_alternative.tsx';
-import { LanesView } from './timeline/timeline_view.tsx';
+import { TextAlternative } from './timeline/text_alternative.tsx';
+import { TimelineView } from './timeline/timeline_view.tsx';
 import { Toolbar } from './toolbar/toolbar.tsx';
 import './timeline/trace_hook.ts';
 import { followPattern, warm } from './state/trace_search.ts';
@@ -27,7 +27,7 @@ export default function TracePage() {
   const model = mainTrace.value;
   const analysed = model !== null && model.summary.value !== null;
   useEffect(() => {
-    if (model && analysed) void warm(model.id).catch(() => undefined); // the search itself says it
+    if (model && analysed) void warm(model.id).catch(() => undefined); // a search reports the failure
   }, [model, analysed]);
   if (traces.value === null && tracesFailure.value !== null) {
     return (
@@ -57,11 +57,11 @@ export default function TracePage() {
         ) : header.slices === 0 ? (
           <p class="empty">This trace has no slices: nothing ran, or nothing was timed.</p>
         ) : (
-          <LanesView />
+          <TimelineView />
         )}
         <Sidebar />
       </div>
-      <Mirror />
+      <TextAlternative />
       <footer class="trace-foot">
         <span>wheel zooms, drag pans, Shift+drag selects an area</span>
         {KEYS.map(([key, what]) => (

@@ -137,7 +137,7 @@ def test_a_node_that_did_not_run_is_said_to_have_no_slice(
 ) -> None:
     open_pages(page, board_server(logdir).url, "#/trace?node=d/Never")
     page.get_by_role("tab", name="Slice", selected=True).wait_for()
-    page.locator(".trace-panel").get_by_text("No slice of this step is of d/Never").wait_for()
+    page.locator(".trace-panel").get_by_text("This step has no slice of d/Never").wait_for()
     assert page.evaluate("__board.trace.marked") == 0
 
 

@@ -1,4 +1,4 @@
-"""The Trace page: lanes, long waits, selections that other pages share, keys, search."""
+"""The Trace page: tracks, long waits, selections that other pages share, keys, search."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_planted_stall_has_an_arrow_and_is_on_the_critical_path(
     assert red > 20
 
 
-def test_every_slice_of_every_lane_is_drawn_or_counted(page: Any, url: str, planted: Any) -> None:
+def test_every_slice_of_every_track_is_drawn_or_counted(page: Any, url: str, planted: Any) -> None:
     shown = open_trace(page, url, "?trun=run&step=3")
     by_lane: dict[int, int] = {}
     for item in shown["items"]:
@@ -100,7 +100,9 @@ def test_every_slice_of_every_lane_is_drawn_or_counted(page: Any, url: str, plan
     assert titles[5:7] == ["worker 1 · CPU:0", "worker-0"]
     assert list(shown["skew"].values()) == [0, -3_700_000]
     for name in ("worker 0 CPU:0 worker-0", "worker 1 CPU:0 worker-3"):
-        until(page, f"!!document.querySelector('[data-lane=\"{name}\"]')")
+        page.get_by_role("list", name="Tracks").get_by_text(name, exact=False).first.wait_for(
+            state="attached"
+        )
 
 
 def test_the_wheel_zooms_about_the_cursor_and_brings_finer_slices(page: Any, url: str) -> None:
@@ -152,10 +154,10 @@ def test_the_step_cursor_chooses_the_trace_and_the_trace_sets_it(page: Any, url:
 
 def test_an_area_has_the_totals_of_what_lies_in_it(page: Any, url: str) -> None:
     shown = open_trace(page, url, "?trun=run&step=3")
-    lanes = [row for row in shown["rows"] if row["kind"] == "lane"]
+    tracks = [row for row in shown["rows"] if row["kind"] == "track"]
     box = page.locator(".trace-canvas").bounding_box()
-    top = box["y"] + lanes[0]["y"] + 4
-    bottom = box["y"] + lanes[1]["y"] + 4
+    top = box["y"] + tracks[0]["y"] + 4
+    bottom = box["y"] + tracks[1]["y"] + 4
     page.keyboard.down("Shift")
     page.mouse.move(box["x"] + 300, top)
     page.mouse.down()
@@ -272,12 +274,12 @@ def test_more_than_six_steps_are_not_stacked_and_the_toolbar_says_so(
 
 
 def test_groups_close_and_the_address_keeps_the_view(page: Any, url: str) -> None:
-    # Lanes are counted, not rows: curves of memory may arrive meanwhile.
-    lanes = "window.__board.trace.rows.filter((row) => row.kind === 'lane').length"
+    # Tracks are counted, not rows: curves of memory may arrive meanwhile.
+    tracks = "window.__board.trace.rows.filter((row) => row.kind === 'track').length"
     open_trace(page, url, "?trun=run&step=3")
-    before = page.evaluate(lanes)
+    before = page.evaluate(tracks)
     page.get_by_role("button", name="worker 0 · CPU:0").click()
-    until(page, f"{lanes} === {before - 4}")
+    until(page, f"{tracks} === {before - 4}")
     page.locator(".trace-canvas").focus()
     page.keyboard.press("w")
     page.keyboard.press("m")
@@ -285,7 +287,7 @@ def test_groups_close_and_the_address_keeps_the_view(page: Any, url: str) -> Non
     was = trace(page)
     page.reload()
     until(page, "window.__board?.trace?.analysed && window.__board.trace.drawn.sharp")
-    until(page, f"{lanes} === {before - 4}")
+    until(page, f"{tracks} === {before - 4}")
     now = trace(page)
     assert abs(now["view"]["t0"] - was["view"]["t0"]) < 1
     assert abs(now["view"]["t1"] - was["view"]["t1"]) < 1
@@ -334,7 +336,9 @@ def test_lanes_are_pinned_hidden_and_filtered_and_the_address_keeps_that(
     page: Any, url: str
 ) -> None:
     open_trace(page, url, "?trun=run&step=3")
-    titles = "window.__board.trace.rows.filter((r) => r.kind === 'lane').map((r) => r.title).join()"
+    titles = (
+        "window.__board.trace.rows.filter((r) => r.kind === 'track').map((r) => r.title).join()"
+    )
     names = ",".join(f"worker-{i}" for i in range(4))
     until(page, f"{titles} === '{names},{names}'")
     second = page.locator(".trace-row", has_text="worker-2").nth(1)
@@ -347,14 +351,14 @@ def test_lanes_are_pinned_hidden_and_filtered_and_the_address_keeps_that(
     first.get_by_role("button", name="Hide").click()
     rest = "worker-1,worker-2,worker-3"
     until(page, f"{titles} === '{pinned},{rest},worker-0,worker-1,worker-3'")
-    page.get_by_label("Show only lanes").fill("worker 1")
+    page.get_by_label("Show only tracks").fill("worker 1")
     until(page, f"{titles} === '{pinned},worker-0,worker-1,worker-3'")
     until(page, "/tpin=.*thide=.*tlanes=/.test(location.hash)")
     page.reload()
     until(
         page, f"window.__board?.trace?.rows && {titles} === '{pinned},worker-0,worker-1,worker-3'"
     )
-    page.get_by_label("Show only lanes").fill("")
+    page.get_by_label("Show only tracks").fill("")
     page.get_by_role("button", name="Show 1 hidden").click()
     until(page, f"{titles} === '{pinned},{names},worker-0,worker-1,worker-3'")
 

@@ -1,4 +1,4 @@
-/** The tones that fit the page's theme, and the inks of the canvas. */
+/** The colours of the canvas for the page's theme. */
 import { computed } from '@preact/signals';
 import { colour, themeVersion } from '../../style/theme.ts';
 import type { Theme } from '../drawing/paint.ts';

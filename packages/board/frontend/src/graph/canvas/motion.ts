@@ -4,7 +4,7 @@ import type { IndexedScene } from '../scene/indexed_scene.ts';
 export interface MovingBoxes {
   /** Left, top, width, height of each item in the old scene. */
   old: Float32Array;
-  /** 1 for items that the old scene lacks. */
+  /** 1 for items that are not in the old scene. */
   fresh: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-/** What mouse, pen and fingers do on the canvas. */
+/** Pointer gestures on the canvas. */
 
 import { type Camera, zoomAbout } from '../drawing/camera.ts';
 import type { IndexedScene } from '../scene/indexed_scene.ts';
@@ -12,7 +12,7 @@ export interface StageEvents {
   menu(item: number, x: number, y: number): void;
 }
 
-/** What the pointers move and ask. */
+/** The part of the stage that the pointer gestures use. */
 interface Pointed {
   readonly canvas: HTMLCanvasElement;
   readonly camera: Camera;
@@ -95,7 +95,7 @@ export class Pointers {
     stage.canvas.style.cursor = 'grabbing';
     const { camera } = stage;
     if (this.active.size === 2) {
-      // Two fingers: their distance zooms, their middle moves.
+      // Two fingers: their distance zooms, their midpoint pans.
       const other = [...this.active].find(([id]) => id !== event.pointerId)![1];
       const before = Math.hypot(was[0] - other[0], was[1] - other[1]);
       const now = Math.hypot(event.offsetX - other[0], event.offsetY - other[1]);

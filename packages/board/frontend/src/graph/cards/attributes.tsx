@@ -20,7 +20,7 @@ export function Attributes({ session, op }: { session: Session; op: number }) {
   const whole = full === op;
   useEffect(() => {
     const controller = new AbortController();
-    // While the whole text is on its way the cut one stays.
+    // The cut text stays until the whole text is fetched.
     if (!whole) setAttrs(null);
     setWrong('');
     const asked = { index: op, full: whole ? 1 : null };

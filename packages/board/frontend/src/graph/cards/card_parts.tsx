@@ -1,4 +1,4 @@
-/** What the cards of ops, groups, series and the graph are made of. */
+/** The components that the cards of ops, groups, series and graphs share. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';

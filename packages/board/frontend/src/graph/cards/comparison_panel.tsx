@@ -1,4 +1,4 @@
-/** All that differs between the shown graph and the one it is compared with, each with a way to it. */
+/** The differences between the shown graph and another one, each with a link to its node. */
 
 import { useState } from 'preact/hooks';
 import { selectedNode } from '../../state/selection.ts';
@@ -93,7 +93,7 @@ export function DifferencePanel({ session }: { session: Session }) {
   );
 }
 
-/** What is gone is only in the other graph: shown there, compared with this one. */
+/** Removed nodes exist only in the other graph; the button shows it, compared with this one. */
 function showRemoved(session: Session, shown: ShownDifference, name: string): void {
   const own = session.entry.key;
   chooseGraph(shown.other);

@@ -1,4 +1,4 @@
-/** What a card says of time and memory in the traced steps. */
+/** Rows about time and memory in the traced steps. */
 
 import { memorySize } from '../../units/bytes.ts';
 import { microsecondsText } from '../../units/durations.ts';
@@ -39,7 +39,7 @@ function row(
   ];
 }
 
-/** The least and the most over the steps in which an op ran; empty for a single step. */
+/** The minimum and maximum over the steps in which an op ran; empty for a single step. */
 export function rangeText(
   shown: ShownCosts,
   spread: Spread,

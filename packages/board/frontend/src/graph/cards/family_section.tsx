@@ -1,4 +1,4 @@
-/** Which groups are built alike, and which nearly so. */
+/** Templates (groups of equal structure) and families (groups of similar structure). */
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
 import { paintTheme } from '../canvas/canvas_theme.ts';
@@ -6,7 +6,7 @@ import { toneBorder, toneFill } from '../drawing/paint.ts';
 import type { Session } from '../session/session.ts';
 import { StructuralDiff } from './structural_diff.tsx';
 
-/** Groups of the same structure, and those that are nearly the same, with how they differ. */
+/** Groups of equal and of similar structure, and their differences. */
 export function FamilySection({ session, group }: { session: Session; group: number }) {
   const { model } = session;
   const family = model.header.families[model.family[group]!]!;

@@ -54,7 +54,7 @@ function Callers({ session, group }: { session: Session; group: number }) {
   );
 }
 
-/** How many ops below differ from the graph that this one is compared with. */
+/** How many ops below differ from the compared graph. */
 function differenceRow(session: Session, group: number): FactRow[] {
   const { value: shown } = session.comparison.shown;
   if (!shown || colourMode.value !== 'diff') return [];

@@ -1,13 +1,13 @@
-/** The surface with what all drawing on it shares: the job, the scale, the font that is set. */
+/** A surface with the state that all drawing functions share: job, scale, current font. */
 import type { DrawJob, Surface } from './surface.ts';
 
-/** Letters below this many pixels are left out. */
+/** Text smaller than this many pixels is not drawn. */
 export const READABLE = 6.5;
 
 export class Brush {
   readonly s: Surface;
   readonly job: DrawJob;
-  /** Left, top, width, height of the items: the scene's, or others while things move. */
+  /** Left, top, width, height of the items: those of the scene, or of an animation. */
   readonly boxes: Float32Array;
   readonly k: number;
   /** The width of a fine line, in units of the scene. */
@@ -39,7 +39,7 @@ export class Brush {
     return [boxes[4 * i]!, boxes[4 * i + 1]!, boxes[4 * i + 2]!, boxes[4 * i + 3]!];
   }
 
-  /** The ground that the children of an opened group lie on. */
+  /** The background of the children of an opened group. */
   groundOf(group: number): string {
     const { indexed, inks, paint } = this.job;
     return group < 0 ? inks.ground : paint.openFill(indexed.scene.item[group]!, indexed.scene.depth[group]!);

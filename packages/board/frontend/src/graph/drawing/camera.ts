@@ -1,4 +1,4 @@
-/** What part of the scene is seen: screen = (scene - origin) * scale. */
+/** The visible part of the scene: screen = (scene - origin) * scale. */
 
 export interface Camera {
   x: number;
@@ -54,7 +54,7 @@ export function bringIntoView(
 
 export function between(a: Camera, b: Camera, t: number): Camera {
   const k = a.k * (b.k / a.k) ** t;
-  // Straight in scene space of a zoom: the point that both share stays still.
+  // Linear in the inverse scale, so that the fixed point of the zoom stays where it is.
   const s = Math.abs(b.k - a.k) < 1e-6 * a.k ? t : (1 / k - 1 / a.k) / (1 / b.k - 1 / a.k);
   return { x: a.x + (b.x - a.x) * s, y: a.y + (b.y - a.y) * s, k };
 }

@@ -1,4 +1,4 @@
-/** Draws edges: curves by width, arrowheads, and what flows along them where there is room. */
+/** Draws edges: curves by width, arrowheads, and tensor shapes where there is room. */
 
 import { FROM_PORT, TO_PORT } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';

@@ -1,4 +1,4 @@
-/** Draws what is around items: opened groups with their titles, auxiliary nodes, the stubs of edges to these. */
+/** Draws opened groups with their titles, strips of auxiliary nodes, and stubs of the edges to these. */
 
 import { count } from '../../units/numbers.ts';
 import { STUB_FONT_PX } from '../scene/box_sizes.ts';
@@ -7,9 +7,9 @@ import { type Brush, READABLE } from './brush.ts';
 import { drawSign, SIGNS } from './draw_sign.ts';
 import { fitText } from './fit_text.ts';
 
-const BOLDER = 1.09; // bold letters are about so much wider than those that are measured
+const BOLDER = 1.09; // bold text is wider than measured text by about this factor
 
-/** The ground of an opened group. */
+/** The background of an opened group. */
 export function drawGround(brush: Brush, i: number): void {
   const { scene } = brush.job.indexed;
   const { s } = brush;
@@ -58,7 +58,7 @@ export function drawStrips(brush: Brush): void {
   }
 }
 
-/** The title of an opened group, over the lines that pass. */
+/** Draws the title of an opened group over the edges. */
 export function drawTitle(brush: Brush, i: number): void {
   const { scene } = brush.job.indexed;
   const { s, k } = brush;

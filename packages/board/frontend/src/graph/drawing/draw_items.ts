@@ -35,7 +35,7 @@ export function drawItem(brush: Brush, i: number): void {
     s.fillStyle = style.fill;
     const { chain } = brush.job.model.header.series[item - brush.job.model.total]!;
     for (const sheet of [2, 1]) {
-      // What runs one after the other lies below, as the data flows; what runs side by side lies beside.
+      // Sheets of a chain lie below each other, in the direction of the data; parallel ones beside each other.
       const [along, across] = [sheet * SHEET_OFFSET, sheet * (SHEET_OFFSET - 1)];
       s.beginPath();
       if (chain) s.roundRect(x + across, y + along, w - 2 * across, h - 2 * SHEET_OFFSET, round);

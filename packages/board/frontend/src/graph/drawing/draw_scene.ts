@@ -1,4 +1,4 @@
-/** Draws a scene into a canvas, or into anything that takes the same strokes (the SVG export). */
+/** Draws a scene on a canvas, or on another Surface (the SVG export). */
 
 import { OPENED } from '../scene/scene.ts';
 import { Brush } from './brush.ts';
@@ -9,7 +9,7 @@ import type { DrawJob, Surface } from './surface.ts';
 
 const CHUNK = 300;
 
-/** Draws step by step; each yield is a place to stop and let the page breathe. */
+/** Draws in steps: after each yield the caller may pause to keep the page responsive. */
 export function* drawScene(surface: Surface, job: DrawJob): Generator<void> {
   const { indexed, camera, width, height, ratio } = job;
   const { scene } = indexed;
@@ -29,7 +29,7 @@ export function* drawScene(surface: Surface, job: DrawJob): Generator<void> {
   ).filter((i) => boxes[4 * i + 2]! > least || boxes[4 * i + 3]! > least);
   const brush = new Brush(surface, job, boxes);
 
-  // Grounds of opened groups, and the strips of auxiliary nodes.
+  // Backgrounds of opened groups, and strips of auxiliary nodes.
   let count = 0;
   for (const i of items) {
     if (scene.kind[i] !== OPENED) continue;

@@ -1,4 +1,4 @@
-/** Draws what closed items are called, in letters by the size on the screen. */
+/** Draws the labels of closed items, at a size that depends on the zoom. */
 
 import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
@@ -23,7 +23,7 @@ export function drawWords(
   const toggle = isGroup && k >= SIGNS;
   const room = w - (isGroup ? 14 : 16) - (toggle ? 18 : 0) + (k < 0.6 ? 6 : 0);
   const label = brush.job.label(item);
-  // Far away letters stay readable as long as they fit, then get smaller, then fewer.
+  // When zoomed out, text keeps a readable size while it fits, then shrinks, then is cut.
   const full = brush.job.textWidth(label) / 12;
   const usual = Math.max(kind === CONST ? 10.5 : 12, 8.5 / k);
   const least = Math.max(kind === CONST ? 10.5 : 12, 7 / k);
@@ -46,7 +46,7 @@ export function drawWords(
     s.fillStyle = inks.soft;
     s.fillText(subtitle(brush.job, item, kind), tx, middle + 8);
   } else if (card) {
-    // Near by: what it does, what comes out, and where; letters grow less than boxes do.
+    // When zoomed in: op, output shape and device; text grows less than boxes do.
     const small = Math.min(6.5, Math.max(3.8, 11 / k));
     brush.setFont(small);
     s.fillStyle = inks.soft;

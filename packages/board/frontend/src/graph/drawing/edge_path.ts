@@ -16,7 +16,7 @@ export function traceEdge(pen: Pen, points: Float32Array, start: number, end: nu
     let ny = points[2 * i + 1]!;
     const last = i === end - 1;
     if (Math.abs(ny - y) < 0.5) {
-      // A turn round the foot or the head of a column.
+      // A turn around the bottom or the top of a column.
       const bulge = y + heading * Math.min(26, Math.abs(nx - x) / 2 + 4);
       pen.bezierCurveTo(x, bulge, nx, bulge, nx, ny);
       heading = -heading;

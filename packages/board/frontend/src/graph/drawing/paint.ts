@@ -12,7 +12,7 @@ export type ColourMode = 'structure' | 'device' | 'op' | 'time' | 'memory' | 'di
 export interface ItemStyle {
   fill: string;
   border: string;
-  /** A corner is cut: nearly, not exactly, the same structure as others of this colour. */
+  /** A cut corner: similar, not equal, structure to others of this colour. */
   notch: boolean;
   /** Parts of a bar at the foot: colour and share. */
   bar: [string, number][] | null;
@@ -59,14 +59,14 @@ const TONES = {
   },
 } as const;
 
-// Hues that stay apart for the colour-blind are told apart by order: devices and op kinds take them in turn.
+// Hues that colour-blind readers can distinguish; devices and op kinds use them in order.
 const HUES = [255, 55, 150, 330, 95, 200, 25, 290, 125, 230, 75, 350];
 
 export function hueOfNumber(i: number): number {
   return HUES[i % HUES.length]! + 12 * Math.floor(i / HUES.length);
 }
 
-/** Families that share a hue differ in how strong their fill is. */
+/** Families that share a hue differ in the strength of their fill. */
 export function toneFill(theme: Theme, hue: number, tone = 0): string {
   const [l, c] = TONES[theme].fill;
   const step = (theme === 'light' ? -0.045 : 0.055) * (tone % 3);
@@ -78,7 +78,7 @@ export function toneBorder(theme: Theme, hue: number): string {
   return oklch(l, c, hue);
 }
 
-/** A ramp of heat, 0..1; even in lightness, so that it reads without colour. */
+/** A colour ramp for 0..1 with even steps in lightness, so that it is readable without hue. */
 export function heatFill(theme: Theme, share: number): string {
   const [from, to] = TONES[theme].heat;
   const t = Math.sqrt(Math.min(1, Math.max(0, share)));
@@ -141,7 +141,7 @@ export class Paint {
     return style;
   }
 
-  /** The ground of an opened group: a tint, a little stronger at each level. */
+  /** The background of an opened group: a tint, slightly stronger at each level. */
   openFill(item: number, depth: number): string {
     const key = item * 4 + (depth % 2);
     let fill = this.opens.get(key);
@@ -177,7 +177,7 @@ export class Paint {
     return this.model.isGroup(this.vertices(item)[0]!);
   }
 
-  /** Whether the corner is cut: nearly, not exactly, like others of its colour, or of its series. */
+  /** Whether the corner is cut: similar, not equal, to others of its colour or its series. */
   private varies(item: number): boolean {
     const { model } = this;
     if (item >= model.total) return model.header.series[item - model.total]!.varied;

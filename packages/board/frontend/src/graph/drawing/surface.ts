@@ -1,10 +1,10 @@
-/** What the drawing of a scene needs: something that takes strokes, and what is to be drawn. */
+/** The input of the drawing functions: a surface, and a job with the scene and its colours. */
 import type { GraphModel } from '../model/graph_model.ts';
 import type { IndexedScene } from '../scene/indexed_scene.ts';
 import type { Camera } from './camera.ts';
 import type { Paint } from './paint.ts';
 
-/** What of a 2-D context the drawing needs. */
+/** The part of a 2-D context that the drawing uses. */
 export interface Surface {
   fillStyle: string | CanvasGradient | CanvasPattern;
   strokeStyle: string | CanvasGradient | CanvasPattern;
@@ -35,7 +35,7 @@ export interface Inks {
   faint: string;
   edge: string;
   control: string;
-  /** Edges that are out of the light; plain colours, for lines that lie on each other. */
+  /** Edges that are not emphasised; opaque, because such lines overlap. */
   edgeFaint: string;
   accent: string;
   strip: string;
@@ -43,9 +43,9 @@ export interface Inks {
   font: string;
 }
 
-/** What is drawn apart from the scene itself. */
+/** The emphasis of a selection. */
 export interface Emphasis {
-  /** Items (by index) that are lit; others are drawn faint. null: all alike. */
+  /** Emphasised items, by index; others are drawn faint. null draws all alike. */
   lit: Uint8Array | null;
   /** Pieces of edges (by index) that are drawn in the accent colour. */
   bright: Set<number> | null;
@@ -64,9 +64,9 @@ export interface DrawJob {
   emphasis: Emphasis;
   label: (item: number) => string;
   textWidth: (text: string) => number;
-  /** Boxes in place of the scene's, while things move. */
+  /** Boxes in place of those of the scene, during an animation. */
   boxes?: Float32Array;
   edgeAlpha?: number;
-  /** Items fade in with this, where given: 1 for those that were there before. */
+  /** Opacities of items that fade in; 1 for items of the old scene. */
   itemAlpha?: Float32Array;
 }

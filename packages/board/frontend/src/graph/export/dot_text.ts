@@ -1,4 +1,4 @@
-/** The picture as DOT: the same boxes, the same edges, the same direction. */
+/** The shown graph as DOT: the same boxes, edges and direction. */
 import type { ItemStyle } from '../drawing/paint.ts';
 import type { GraphModel } from '../model/graph_model.ts';
 import type { ViewState } from '../model/view_state.ts';

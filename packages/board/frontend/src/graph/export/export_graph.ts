@@ -1,4 +1,4 @@
-/** Downloads of what is shown: SVG and PNG from the same strokes as the screen, DOT from the same boxes. */
+/** Exports the shown graph: SVG and PNG by the drawing code of the screen, DOT from the same boxes. */
 import { signal } from '@preact/signals';
 import { download } from '../../picture/download.ts';
 import type { Stage } from '../canvas/stage.ts';
@@ -10,7 +10,7 @@ import type { Session } from '../session/session.ts';
 import { dotText } from './dot_text.ts';
 
 const MARGIN = 24;
-// What browsers make of a canvas: some give no picture beyond these.
+// Limits of canvases: some browsers return no picture beyond these.
 const LONGEST_PX = 12_000;
 const MOST_PX = 36e6;
 const SLICE_MS = 12;

@@ -9,13 +9,13 @@ const GAP_Y = 22;
 const BAND_GAP = 40;
 const ASPECT = 1.6;
 const COLUMN_GAP = 60;
-const TALL = 2.5; // height over width from which rows stand in columns
+const TALL = 2.5; // height over width from which rows are wrapped into columns
 
 interface Row {
   nodes: number[];
   width: number;
   height: number;
-  /** What is kept free above it. */
+  /** The space kept free above it. */
   gap: number;
 }
 
@@ -54,7 +54,7 @@ export function placeBands(graph: LayeredGraph, rank: Int32Array, sizes: Sizes):
   const rows: Row[] = [];
   for (const band of bands) {
     if (!band) continue;
-    // Alike sizes stand together, so that rows are even; within one size the order is kept.
+    // Equal sizes stand together, so that rows are even; within one size the order is kept.
     const sorted = [...band].sort((a, b) => height[a]! - height[b]! || a - b);
     let row: Row | null = null;
     for (const v of sorted) {
@@ -123,7 +123,7 @@ function columnsOf(rows: Row[]): Row[][] {
   return columns;
 }
 
-/** Where an edge meets a box: in its middle, or where it goes on inside. */
+/** Where an edge meets a box: at its centre, or where it continues inside. */
 function meets(x: number, width: number, port: number | undefined): number {
   return port === undefined || Number.isNaN(port) ? x : x - width / 2 + port;
 }

@@ -1,4 +1,4 @@
-/** Where nodes stand from left to right within their layers. Brandes and Köpf 2001. */
+/** Horizontal positions of nodes within their layers (Brandes and Köpf 2001). */
 import { groupBy, type OrderedLayers, type Rows } from './layered_graph.ts';
 
 export interface Spacing {
@@ -147,7 +147,7 @@ class Alignment {
     return this.compact(root, leftFirst);
   }
 
-  /** Places blocks as far to one side as they go, then pulls each towards what holds it. */
+  /** Places blocks as far to one side as possible, then moves each towards its neighbours. */
   private compact(root: Int32Array, leftFirst: boolean): Float64Array {
     const { layers, total } = this.layered;
     let pairs = 0;

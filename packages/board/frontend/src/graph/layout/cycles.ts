@@ -1,4 +1,4 @@
-/** Finds the edges to turn round, so that the rest has no cycle. */
+/** Finds a set of edges whose reversal leaves no cycle. */
 import { groupBy } from './layered_graph.ts';
 
 /**

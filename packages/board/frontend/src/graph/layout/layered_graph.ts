@@ -1,4 +1,4 @@
-/** What the layout engine takes and gives. Ranks run down the page: data flows the way one reads. */
+/** The input and output of the layout engine. Ranks run down the page, in the direction of reading. */
 
 /** Where a node must lie: anywhere, or on the upper or lower border (a port of an opened group). */
 export const INNER = 0;
@@ -9,7 +9,7 @@ export interface LayeredGraph {
   n: number;
   src: Int32Array;
   dst: Int32Array;
-  /** How much an edge wants to be short and straight; missing: all alike. */
+  /** How strongly an edge is kept short and straight; equal for all edges if missing. */
   weight?: Float64Array;
   role?: Uint8Array;
   /** 1 for edges that are known to lead back (into a loop's Merge). */

@@ -1,13 +1,13 @@
-/** Lays out the children of one group: first what sizes do not change, then places and routes. */
+/** Lays out the children of one group: first ranks and order, which do not depend on sizes, then positions. */
 import { bandRanks, placeBands } from './band_layout.ts';
 import type { LayeredGraph, OrderedLayers, Placed } from './layered_graph.ts';
 import { makeLayers } from './layers.ts';
 import { orderLayers } from './ordering.ts';
 import { placeLayers, type Sizes } from './place_layers.ts';
 
-/** From this many children on, rows by rank take the place of layers with routed edges. */
+/** From this many children on, rows by rank replace layers with routed edges. */
 export const MANY = 400;
-/** They do so, too, in layouts larger than this that would be mostly empty, or a ribbon. */
+/** So do layouts larger than this that would be mostly empty or very narrow. */
 const LARGE = 6000;
 const DENSER = 3;
 const SQUARER = 2;
@@ -33,7 +33,7 @@ export function place(arrangement: Arrangement, sizes: Sizes): Placed {
   return denser || SQUARER * ribbon(rows) < ribbon(placed) ? rows : placed;
 }
 
-/** How far from a square, 1 for one. */
+/** The aspect ratio, at least 1. */
 function ribbon({ width, height }: Placed): number {
   return Math.max(width / Math.max(1, height), height / Math.max(1, width));
 }

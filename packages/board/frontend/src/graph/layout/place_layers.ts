@@ -1,4 +1,4 @@
-/** From ordered layers and the sizes of nodes to places and edge routes; tall layouts become columns. */
+/** Computes positions and edge routes from ordered layers and node sizes; tall layouts become columns. */
 import { coordinates, type Spacing } from './coordinates.ts';
 import { ENTRY, EXIT, type OrderedLayers, type Placed } from './layered_graph.ts';
 
@@ -15,9 +15,9 @@ export interface Sizes {
 const SPACING: Spacing = { node: 26, edge: 14 };
 const LEAST_GAP = 30;
 const MOST_GAP = 84;
-const TALL = 3; // height over width from which a layout is folded into columns
+const TALL = 3; // height over width from which a layout is wrapped into columns
 const GUTTER = 44;
-const MOST_LANES = 8; // more edges than this are not led round a column's foot
+const MOST_ROUTED = 8; // more edges than this are not routed around the bottom of a column
 
 export function placeLayers(layered: OrderedLayers, sizes: Sizes, spacing = SPACING): Placed {
   const { n, total, layers, rank } = layered;
@@ -125,7 +125,7 @@ class Columns {
     return found.sort((s, t) => this.x[segmentUpper[t]!]! - this.x[segmentUpper[s]!]!);
   }
 
-  /** The layers that begin a new column; none while the layout is not a sliver. */
+  /** The layers that begin a new column; none unless the layout is tall. */
   breaks(): number[] {
     const { layers, n } = this.layered;
     if (layers.length < 7) return [];
@@ -161,7 +161,7 @@ class Columns {
           best = t;
         }
       }
-      if (best > 0 && this.passing[best]! <= MOST_LANES) found.push(best);
+      if (best > 0 && this.passing[best]! <= MOST_ROUTED) found.push(best);
     }
     return found;
   }
@@ -273,7 +273,7 @@ function edgePorts(
       const step = Math.min(14, room / Math.max(1, sorted.length - 1));
       sorted.forEach(([segment, bundle], i) => {
         let at = x[v]! + (i - (sorted.length - 1) / 2) * step;
-        // A lone edge that nearly falls straight does so.
+        // A single edge that is almost vertical becomes vertical.
         const lone = sorted.length === 1 && sizes.width[v]! > 120;
         if (lone && Math.abs(across(segment) - x[v]!) <= room / 2) at = across(segment);
         for (const e of bundle) result[e] = at;

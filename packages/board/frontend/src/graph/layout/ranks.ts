@@ -1,14 +1,14 @@
-/** Ranks of an acyclic graph: the longest path, then tightened so that edges get short (network simplex). */
+/** Ranks of an acyclic graph: longest path, then shortened edges by network simplex. */
 import { groupBy } from './layered_graph.ts';
 
-const WORK = 4_000_000; // upper limit of nodes and edges looked at, about 40 ms
+const WORK = 4_000_000; // upper limit of visited nodes and edges, about 40 ms
 const UNSEEN = -1;
 
 /** Ranks from 0; every edge leads at least one rank down. */
 export function ranks(n: number, src: Int32Array, dst: Int32Array, weight: Float64Array): Int32Array {
   const rank = longestPath(n, src, dst);
   if (n < 2 || src.length === 0) return rank;
-  // A root over all sources makes one tree of several components; it pulls at nothing.
+  // A root above all sources joins the components in one tree; its edges have no weight.
   const indegree = new Int32Array(n);
   for (const d of dst) indegree[d]!++;
   const roots: number[] = [];
@@ -156,7 +156,7 @@ class Simplex {
       if (best < 0) return;
       const shift = inside[src[best]!] ? least : -least;
       for (const v of members) rank[v]! += shift;
-      // Only nodes at the joint can have become tight; looking at all of them again is simple and enough.
+      // Only edges at the joint can have become tight; checking all is simple and fast enough.
       stack.push(inside[src[best]!] ? src[best]! : dst[best]!);
     }
   }

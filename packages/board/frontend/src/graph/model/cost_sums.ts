@@ -1,10 +1,10 @@
-/** What groups cost: the sums of their ops. */
+/** The costs of groups: sums over their ops. */
 import type { GraphModel } from './graph_model.ts';
 
 export interface Costs {
   /** Sums by vertex, groups included; NaN where nothing ran. */
   total: Float64Array;
-  /** Where the scale of the colour ends. */
+  /** The upper end of the colour scale. */
   most: number;
 }
 

@@ -19,7 +19,7 @@ export const SEVERAL = 5;
 /** How many ops at or below each group differ, by group. */
 export type Sums = Record<keyof Counts, ArrayLike<number>>;
 
-/** The kinds to paint: groups that only lost something, or have several kinds below, are told apart. */
+/** The kinds of difference to show; groups with removals only, or with several kinds below, have their own kind. */
 export function kindsOf(model: GraphModel, kinds: ArrayLike<number>, below: Sums): Uint8Array {
   const kind = Uint8Array.from(kinds);
   for (let v = model.root; v < model.total; v++) {
@@ -32,13 +32,13 @@ export function kindsOf(model: GraphModel, kinds: ArrayLike<number>, below: Sums
   return kind;
 }
 
-/** What stands for several vertices that are drawn as one. */
+/** The style of items that stand for several vertices. */
 export function joinedKind(kinds: Iterable<number>): number {
   const seen = new Set(kinds);
   if (seen.size === 1) return [...seen][0]!;
   const same = seen.delete(SAME);
   if (seen.size > 1) return SEVERAL;
   const only = [...seen][0]!;
-  // One of several that is new, or moved, is a change of the whole.
+  // A new or moved member is a change of the whole series.
   return same && (only === ADDED || only === MOVED) ? CHANGED : only;
 }

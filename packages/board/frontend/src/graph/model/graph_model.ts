@@ -33,7 +33,7 @@ export interface GraphHeader {
   templates: Template[];
   families: Family[];
   series: Series[];
-  /** Columns sent as differences to the number before, and to another column. */
+  /** Columns that are sent as differences to the previous value, and to another column. */
   steps?: string[];
   offsets?: Record<string, string>;
   functions: { name: string; group: number; callers: number[] }[];
@@ -172,7 +172,7 @@ export class GraphModel {
     return at;
   }
 
-  /** Groups that hold v, from the root down. */
+  /** The groups that contain v, from the root down. */
   ancestors(v: number): number[] {
     const found: number[] = [];
     for (let at = this.parent[v]!; at >= 0; at = this.parent[at]!) found.push(at);

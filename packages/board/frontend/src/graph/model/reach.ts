@@ -1,4 +1,4 @@
-/** What a node depends on, and what depends on it. */
+/** The transitive inputs and outputs of nodes. */
 import type { GraphModel } from './graph_model.ts';
 
 export type Direction = 'inputs' | 'outputs' | 'both';

@@ -1,4 +1,4 @@
-/** What a reader has opened, unfolded, moved and hidden, and its short form for the address. */
+/** The state of a view: opened, ungrouped, moved and hidden items; and its short form for the address. */
 import type { GraphModel } from './graph_model.ts';
 import { AUXILIARY } from './graph_model.ts';
 
@@ -25,7 +25,7 @@ export const CLOSED: ViewState = {
   allOpen: false,
 };
 
-/** Items are vertices, or series: total + number of the series. */
+/** Returns: the item that shows a vertex: itself, or its series (total + index of the series); -1 if hidden. */
 export function itemOf(model: GraphModel, view: ViewState, v: number): number {
   if (v < model.ops && view.hidden.has(model.op[v]!)) return -1;
   const s = model.series[v]!;
@@ -59,7 +59,7 @@ export function isOpen(model: GraphModel, view: ViewState, item: number): boolea
   return model.isGroup(item) && (item === model.root || view.allOpen || view.open.has(item));
 }
 
-/** Opens all that hides an item; a member leaves its series. */
+/** Opens all groups around an item, and takes a member out of its series. */
 export function reveal(model: GraphModel, view: ViewState, item: number): ViewState {
   const open = new Set(view.open);
   const pulled = new Set(view.pulled);
@@ -119,14 +119,14 @@ function unpack(text: string, limit: number): number[] {
 
 const MOST = 1400; // characters of the address that a view may take
 
-/** A short sum of a graph's key: a view means something for that graph only. */
+/** A short checksum of a graph's key, because a view is valid for that graph only. */
 function keySum(key: string): string {
   let sum = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) sum = Math.imul(sum ^ key.charCodeAt(i), 0x01000193);
   return (sum >>> 0).toString(36);
 }
 
-/** The view as text. What does not fit is left out whole: inner groups first, then the later entries. */
+/** The view as text. Entries that do not fit are left out: inner groups first, then later entries. */
 export function encodeView(model: GraphModel, key: string, view: ViewState): string {
   const toSide: number[] = [];
   const toMain: number[] = [];
@@ -161,7 +161,7 @@ export function encodeView(model: GraphModel, key: string, view: ViewState): str
   return text();
 }
 
-/** The view of a text; null if it is of another graph. Texts made before there were keys have only a size. */
+/** The view of a text; null if it belongs to another graph. Older texts have only the graph's size. */
 export function decodeView(model: GraphModel, key: string, text: string): ViewState | null {
   if (text === '') return CLOSED;
   const [first = '', open = '', unfolded = '', pulled = '', side = '', main = '', hidden = ''] =

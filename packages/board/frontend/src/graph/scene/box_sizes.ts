@@ -1,4 +1,4 @@
-/** How large closed items are drawn, in units of the scene (pixels at scale 1). */
+/** Sizes of closed items in units of the scene (pixels at scale 1). */
 
 export const LABEL_FONT_PX = 12;
 export const OP_HEIGHT = 26;

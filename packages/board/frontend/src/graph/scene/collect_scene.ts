@@ -1,4 +1,4 @@
-/** From the places within groups to a scene: flat arrays of all that is shown. */
+/** Collects the layouts of all groups in a scene. */
 import type { GraphModel } from '../model/graph_model.ts';
 import { isOpen, type ViewState } from '../model/view_state.ts';
 import type { Shape } from './group_blocks.ts';
@@ -15,7 +15,7 @@ import {
   UPWARDS,
 } from './scene.ts';
 
-/** An opened group with its children in their places, relative to its corner. */
+/** The layout of an opened group: positions of its children relative to its corner. */
 export interface Laid {
   shape: Shape;
   sizes: string;
@@ -32,7 +32,7 @@ export interface Laid {
   portX: Map<string, number>;
 }
 
-/** Gathers the places of all that is shown, in units of the scene. */
+/** Collects positions in units of the scene. */
 export class Collector {
   private readonly model: GraphModel;
   private readonly view: ViewState;

@@ -1,4 +1,4 @@
-/** The parts of a group's content that hang together: arranged each, then placed beside one another. */
+/** Arranges the connected components of a group's content, and places them beside each other. */
 
 import { ENTRY, EXIT, type Placed } from '../layout/layered_graph.ts';
 import { type Arrangement, arrange, horizontalOrder, MANY, place } from '../layout/layout_group.ts';
@@ -8,10 +8,10 @@ import type { GroupContent } from './group_content.ts';
 const BLOCK_GAP = 30;
 export const MOST_KEPT = 20_000;
 
-/** Places of repeated scopes, by arrangement and sizes. */
+/** Positions within repeated scopes, by arrangement and sizes. */
 export type Placements = Map<Arrangement, Map<string, Placed>>;
 
-/** A part of a group that hangs together: nodes of its content, and how they are arranged. */
+/** A connected component of a group: its nodes, and their arrangement. */
 export interface Block {
   nodes: number[];
   edges: number[];
@@ -44,7 +44,7 @@ export function makeShape(
     return at;
   };
   for (let e = 0; e < content.src.length; e++) parent[find(content.src[e]!)] = find(content.dst[e]!);
-  // Ports belong to the border, so all that reaches them is one block.
+  // Ports lie on the border, so all nodes connected to ports form one block.
   for (let p = items + 1; p < nodes; p++) parent[find(p)] = find(items);
   const byRoot = new Map<number, Block>();
   for (let v = 0; v < nodes; v++) {
@@ -103,7 +103,7 @@ export interface NodeSizes {
   dstPort: Float64Array;
 }
 
-/** Places the first block, and the others in rows beneath it, or beside it where edges leave below. */
+/** Places the first block, with the others in rows below it, or beside it where edges leave downwards. */
 export function placeBlocks(
   blocks: Block[],
   content: GroupContent,
@@ -176,7 +176,7 @@ export function placeBlocks(
     for (const one of rest) area += (one.width + BLOCK_GAP) * (one.height + BLOCK_GAP);
     const exits = content.ports.some((p) => p.outgoing);
     const beside = main === 1 && (exits || height > 1.3 * width);
-    // Entry edges come down to the first rank; what stands beside begins under the title.
+    // Entry edges lead to the first rank; other blocks begin under the title.
     const startTop = beside ? (hasPorts ? TITLE_HEIGHT : 0) : main === 1 ? height + BLOCK_GAP : 0;
     const startLeft = beside ? width + BLOCK_GAP : 0;
     let line = beside ? Math.sqrt(area * 0.7) : Math.max(main === 1 ? width : 0, Math.sqrt(area * 1.7));
@@ -195,7 +195,7 @@ export function placeBlocks(
       row = Math.max(row, one.height);
     });
   }
-  // Exits stay on the lower border when something beside is taller.
+  // Exits stay on the lower border when another block is taller.
   content.ports.forEach((port, i) => {
     const v = content.items.length + i;
     if (port.outgoing) y[v] = height;

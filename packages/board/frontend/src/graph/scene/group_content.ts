@@ -1,8 +1,8 @@
-/** What an opened group shows: its items, the edges between them, and ports for edges that cross its border. */
+/** The content of an opened group: items, edges between them, and ports for edges that cross its border. */
 import type { GraphModel } from '../model/graph_model.ts';
 import { isAuxiliary, itemOf, type ViewState } from '../model/view_state.ts';
 
-/** A key of a port: the item at the other end, as it stands where the two ends part. */
+/** The key of the port that stands for all ports beyond the limit. */
 export const MORE = -2;
 const MOST_PORTS = 14;
 
@@ -116,7 +116,7 @@ function stub(content: GroupContent, item: number, other: number, outgoing: bool
   else content.stubs.set(item, [{ item: other, outgoing, count }]);
 }
 
-/** Ports, from the op edges that cross the border of the group. */
+/** Makes ports from the op edges that cross the border of the group. */
 function crossBorder(
   model: GraphModel,
   view: ViewState,
@@ -136,7 +136,7 @@ function crossBorder(
     return known;
   };
   const outer = new Map<number, { item: number; hidden: boolean }>();
-  /** Where an op outside stands as seen from here: its item where the two ends part, and on which side. */
+  /** The port of an op outside: the outermost item that contains the op but not the group, and the direction. */
   const outerOf = (v: number) => {
     let known = outer.get(v);
     if (known) return known;
@@ -144,7 +144,7 @@ function crossBorder(
     while (!model.isBelow(v, model.parent[inner]!)) inner = model.parent[inner]!;
     const meeting = model.parent[inner]!;
     const item = itemOf(model, view, model.childTowards(meeting, v));
-    // From among auxiliary nodes nothing is drawn across its border either.
+    // Edges of auxiliary nodes across the border are not drawn either.
     known = { item, hidden: item < 0 || stands(item) || stands(itemOf(model, view, inner)) };
     outer.set(v, known);
     return known;
@@ -201,7 +201,7 @@ function crossBorder(
       if (p < low || p > high) cross(e, v, false);
     }
   }
-  // Too many ports are one for the rest.
+  // Ports beyond the limit share one port.
   const names = [...weightOf].sort((a, b) => b[1] - a[1]);
   const kept = new Set<number>();
   for (const side of [0, 1]) {

@@ -1,4 +1,4 @@
-/** A scene with what is asked of it while drawing: what lies where, and where an item is. */
+/** A scene with spatial indices, and the index of each item. */
 import Flatbush from 'flatbush';
 import type { GraphModel } from '../model/graph_model.ts';
 import type { Scene } from './scene.ts';
@@ -52,7 +52,7 @@ export class IndexedScene {
 
   private readonly labels = new Map<number, string>();
 
-  /** What an edge carries: the shape of its tensor, or how many tensors. */
+  /** The label of an edge: the shape of its tensor, or the number of tensors. */
   edgeLabel(model: GraphModel, e: number, from: number, to: number, data: number): string {
     let text = this.labels.get(e);
     if (text === undefined) {

@@ -1,4 +1,4 @@
-/** Lays out views beside the page's own thread. */
+/** The worker that lays out views. */
 import { decodeColumns } from '../../api/columns.ts';
 import { type GraphHeader, GraphModel } from '../model/graph_model.ts';
 import type { ViewState } from '../model/view_state.ts';
@@ -33,7 +33,7 @@ self.addEventListener('message', ({ data }: MessageEvent<LayoutRequest>) => {
   (postMessage as (message: unknown, transfer: Transferable[]) => void)(message, buffers);
 });
 
-/** Widths of texts as sums of their characters' widths: kerning is below a pixel, and this is fast. */
+/** Returns: a function for widths of labels, as sums of character widths. Kerning changes less than a pixel. */
 function measure(font: string): (text: string) => number {
   if (typeof OffscreenCanvas === 'undefined') return guessWidth;
   const context = new OffscreenCanvas(8, 8).getContext('2d');

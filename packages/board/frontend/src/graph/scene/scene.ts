@@ -1,4 +1,4 @@
-/** A laid-out view, as flat arrays that pass from the worker to the page without a copy. */
+/** A laid-out view as flat arrays, which the worker transfers to the page without a copy. */
 
 export const OP = 0;
 export const CONST = 1;
@@ -13,7 +13,7 @@ export const TO_PORT = 2;
 export const UPWARDS = 4;
 
 export interface Scene {
-  /** Of each item: vertex, or total + series for a series. Parents come before children. */
+  /** The vertex of each item, or total + index for a series. Parents come before children. */
   item: Int32Array;
   kind: Uint8Array;
   flags: Uint8Array;

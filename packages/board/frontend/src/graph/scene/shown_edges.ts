@@ -18,7 +18,7 @@ export function shownBy(model: GraphModel, view: ViewState, scene: Scene): Int32
     index.set(item, i);
   });
   const found = new Int32Array(model.total).fill(-1);
-  // In the order of the walk a group comes before what it holds.
+  // In the order of the walk, a group comes before its content.
   for (const v of model.walk) {
     if (v === model.root) continue;
     const up = model.parent[v]!;

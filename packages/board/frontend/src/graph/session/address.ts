@@ -1,4 +1,4 @@
-/** What of the Graph page lives in the address. */
+/** The fields of the Graph page in the address. */
 import { type Codec, choice, text } from '../../address/url_codec.ts';
 import { urlSignal } from '../../address/url_state.ts';
 import type { Camera } from '../drawing/camera.ts';
@@ -17,7 +17,7 @@ const cameraCodec: Codec<Camera | null> = {
 
 /**
  * Which graph, by its key; addresses made before there were keys have its title. It comes first, so that
- * an address that is read closes the graph that was open before the rest of it is heard.
+ * reading an address closes the open graph before its other fields apply.
  */
 export const graphName = urlSignal<string>('graph', text, '');
 export const otherName = urlSignal<string>('other', text, '');

@@ -1,4 +1,4 @@
-/** How the shown graph differs from another: by vertex for the colours, by name for the list. */
+/** The differences of the shown graph from another, by vertex for colours and by name for lists. */
 import { effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/error_message.ts';
@@ -32,7 +32,7 @@ export interface ShownDifference extends Difference {
 /** The comparison of one graph with the one that the address names. */
 export class Comparison {
   readonly shown = signal<ShownDifference | null>(null);
-  /** Why there is nothing to show, or that it is on its way. */
+  /** A message while there is nothing to show. */
   readonly said = signal('');
   private readonly entry: GraphEntry;
   private readonly model: GraphModel;
@@ -44,7 +44,7 @@ export class Comparison {
     this.model = model;
   }
 
-  /** Compares whenever another graph is named, or is there at last. Returns: what ends that. */
+  /** Compares whenever the address names another graph that exists. Returns: a function that ends this. */
   follow(): () => void {
     const stop = effect(() => {
       const name = otherName.value;

@@ -1,4 +1,4 @@
-/** What of a scene is lit and bright for a selection: its edges, or all that it depends on or feeds. */
+/** The emphasis for a selection: its edges, or its transitive inputs or outputs. */
 
 import type { Emphasis } from '../drawing/surface.ts';
 import type { GraphModel } from '../model/graph_model.ts';
@@ -37,7 +37,7 @@ function brightAround(indexed: IndexedScene, item: number, bright: Set<number>):
   const s = indexed.scene;
   const at = indexed.indexOf.get(item);
   if (at === undefined) return;
-  // Pieces by the group that they lie in, for the way outwards.
+  // Edge pieces by their group, to follow an edge outwards.
   const inner = s.parent[at]!;
   const crossing: { key: number; outgoing: boolean }[] = [];
   for (let e = 0; e < s.from.length; e++) {

@@ -7,9 +7,9 @@ import { selectedNode } from '../../state/selection.ts';
 import { cameraInUrl, graphName, tracing, viewText } from './address.ts';
 
 export interface GraphEntry {
-  /** The server's number, for this run of it. */
+  /** The server's number, valid until it restarts. */
   id: number;
-  /** Unique, and the same when the server starts again. */
+  /** Unique, and the same after a restart of the server. */
   key: string;
   run: number | null;
   title: string;
@@ -23,12 +23,12 @@ export const graphs = signal<GraphEntry[] | null>(null);
 export const listFailure = signal<string | null>(null);
 export const uploadFailure = signal<string | null>(null);
 
-/** The graph of a key; of a title, in addresses made before there were keys. */
+/** The graph with a key; older addresses have a title instead. */
 export function graphNamed(all: readonly GraphEntry[], name: string): GraphEntry | null {
   return all.find((g) => g.key === name) ?? all.find((g) => g.title === name) ?? null;
 }
 
-/** The graph to show: null while the one that the address names is not there, whatever else is. */
+/** The graph to show; null while the one that the address names does not exist. */
 export const current = computed<GraphEntry | null>(() => {
   const all = graphs.value ?? [];
   return graphName.value === '' ? (all[0] ?? null) : graphNamed(all, graphName.value);
@@ -51,7 +51,7 @@ export async function loadGraphs(): Promise<void> {
 /** Shows another graph, from its beginning; the browser's Back button leads to the one before. */
 export function chooseGraph(entry: GraphEntry): void {
   if (current.peek()?.key === entry.key) return;
-  // Changes of the address replace the entry of the history that is on top: this one from now on.
+  // Changes of the address replace the current history entry, so a new one is pushed first.
   history.pushState(null, '', address());
   batch(() => {
     graphName.value = entry.key;
@@ -74,7 +74,7 @@ export async function upload(file: File): Promise<void> {
   }
 }
 
-/** The graph that a run was made from, for the pages that show the run. */
+/** The graph of a run. */
 function graphOfRun(run: number): GraphEntry | null {
   const mine = (graphs.peek() ?? []).filter((g) => g.run === run);
   return (
@@ -85,7 +85,7 @@ function graphOfRun(run: number): GraphEntry | null {
   );
 }
 
-/** Goes to the Graph page, to a node of the graph of a run. */
+/** Shows a node of a run's graph on the Graph page. */
 export async function showGraphOfRun(run: number, node: string): Promise<void> {
   if (!graphOfRun(run)) await loadGraphs();
   const entry = graphOfRun(run);

@@ -1,20 +1,20 @@
-/** The worker that lays out views, as the page sees it: one request at a time, the newest next. */
+/** The page's side of the layout worker: one request at a time, the newest next. */
 import { signal } from '@preact/signals';
 import type { ViewState } from '../model/view_state.ts';
 import type { SceneMessage } from '../scene/indexed_scene.ts';
 import type { LayoutRequest } from '../scene/layout.worker.ts';
 
-/** A layout that nobody waits for any more is ended when it has taken this long. */
+/** A superseded layout is cancelled once it has taken this long. */
 const PATIENCE_MS = 700;
 
 export class LayoutClient {
   readonly busy = signal(false);
-  /** Why there is no picture of the view that was asked for; null while all is well. */
+  /** Why the requested view has no layout; null without a failure. */
   readonly failure = signal<string | null>(null);
   roundTripMs = 0;
   private readonly start: (failed: (why: string) => void) => Worker;
   private readonly load: () => LayoutRequest & { kind: 'load' };
-  private readonly heard: (message: SceneMessage, view: ViewState) => void;
+  private readonly received: (message: SceneMessage, view: ViewState) => void;
   private worker: Worker | null = null;
   private serial = 0;
   private running: { view: ViewState; since: number } | null = null;
@@ -23,18 +23,18 @@ export class LayoutClient {
 
   /**
    * Args:
-   *   start: makes a worker, and tells why when it breaks.
-   *   load: what a new worker is told first.
-   *   heard: takes the scene of a view that is still wanted.
+   *   start: starts a worker, and calls back with the reason when it fails.
+   *   load: makes the first message for a new worker.
+   *   received: takes the scene of a view that is still needed.
    */
   constructor(
     start: (failed: (why: string) => void) => Worker,
     load: () => LayoutRequest & { kind: 'load' },
-    heard: (message: SceneMessage, view: ViewState) => void,
+    received: (message: SceneMessage, view: ViewState) => void,
   ) {
     this.start = start;
     this.load = load;
-    this.heard = heard;
+    this.received = received;
   }
 
   ask(view: ViewState): void {
@@ -54,14 +54,14 @@ export class LayoutClient {
     }, left);
   }
 
-  /** Lays out the last view once more, with a new worker. */
+  /** Lays out the last view again with a new worker. */
   retry(): void {
     const view = this.waiting ?? this.running?.view;
     this.end();
     if (view) this.ask(view);
   }
 
-  /** Ends what is being laid out. */
+  /** Cancels the layout in progress. */
   cancel(): void {
     this.end();
     this.waiting = null;
@@ -115,7 +115,7 @@ export class LayoutClient {
     }
     this.roundTripMs = performance.now() - since;
     this.busy.value = false;
-    this.heard(message, view);
+    this.received(message, view);
   }
 
   private failed(text: string): void {

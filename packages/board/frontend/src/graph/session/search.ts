@@ -76,7 +76,7 @@ export class Search {
     const { running } = this;
     if (!running || data.serial !== running.serial) return;
     if (data.begun) {
-      // Its time counts from here: the worker may have been busy with the names.
+      // The time limit starts here: the worker may have been busy with the names before.
       running.since = performance.now();
       running.timer = setTimeout(() => this.stop('This pattern takes too long; it was stopped.'), LIMIT_MS);
       return;

@@ -17,7 +17,7 @@ export interface SearchReply {
 let names: string[] = [];
 let firstGroup = 0;
 
-/** Full names; groups come after the groups that hold them, ops have the groups' numbers. */
+/** Full names of ops, and groups after their parent groups. */
 function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: number): string[] {
   const made = new Array<string>(labels.length).fill('');
   const name = (v: number) => {
@@ -40,7 +40,7 @@ self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
   const reply: SearchReply = { serial: data.serial, found: [], count: 0 };
   try {
     const pattern = new RegExp(data.pattern, 'i');
-    // Groups first: they are what one looks for when a word fits both.
+    // Groups come first, because readers usually look for them when a word matches both.
     for (let i = 0; i < names.length; i++) {
       const v = (i + firstGroup) % names.length;
       if (names[v] === '' || !pattern.test(names[v]!)) continue;

@@ -24,7 +24,7 @@ export class Session {
   readonly scene = signal<IndexedScene | null>(null);
   /** The item that is selected: a vertex or a series. */
   readonly selected = signal<number | null>(null);
-  /** The name that another page or the address selected, where this graph has no such node. */
+  /** A name from another page or the address that this graph does not have; "" without one. */
   readonly unknown = signal('');
   readonly costs: StepCosts;
   readonly comparison: Comparison;
@@ -38,7 +38,7 @@ export class Session {
   /** The view of the scene that is shown. */
   shownView: ViewState = CLOSED;
   private readonly stops: (() => void)[] = [];
-  /** What the address said last, and the view that it stands for. */
+  /** The view text that was last read from or written to the address, and its view. */
   private seenText: string;
   private seenView: ViewState;
 
@@ -62,7 +62,7 @@ export class Session {
     this.layout = new LayoutClient(
       (failed) => startWorker('layout', failed),
       () => ({ kind: 'load', bundle: sent.slice(0), font }),
-      (message, view) => this.heard(message, view),
+      (message, view) => this.received(message, view),
     );
     this.costs = new StepCosts(entry, this.model);
     this.comparison = new Comparison(entry, this.model);
@@ -70,7 +70,7 @@ export class Session {
     const said = decodeView(this.model, entry.key, this.seenText);
     this.seenView = said ?? CLOSED;
     this.view = signal(this.firstView(this.seenView, shownBefore));
-    // From here on the address says which graph its view is of.
+    // From here on the address names the graph of its view.
     if (said) graphName.value = entry.key;
     this.stops.push(
       effect(() => this.layout.ask(this.view.value)),
@@ -138,13 +138,13 @@ export class Session {
     return parent ? `${parent}/${series.pattern}` : series.pattern;
   }
 
-  private heard(message: SceneMessage, view: ViewState): void {
+  private received(message: SceneMessage, view: ViewState): void {
     this.layoutMs = message.milliseconds;
     this.shownView = view;
     this.scene.value = new IndexedScene(message, view.pulled);
   }
 
-  /** Goes back to the view that is shown, in place of the one that is being laid out. */
+  /** Cancels a layout in progress and returns to the view that is shown. */
   cancelLayout(): void {
     if (!this.scene.peek()) return;
     this.layout.cancel();
@@ -169,7 +169,7 @@ export class Session {
     return s < 0 ? -1 : this.model.total + s;
   }
 
-  /** Opens what hides an item, selects it and looks at it. */
+  /** Opens the groups around an item, selects it, and moves the camera to it. */
   goTo(item: number): void {
     batch(() => {
       this.select(item);
@@ -193,7 +193,7 @@ export class Session {
     this.apply(toggled(this.model, this.view.peek(), item, onlyOne));
   }
 
-  /** Where an item shows in the present scene: itself, or the closed group or series that holds it. */
+  /** The index in the scene of an item, or of the closed group or series that contains it. */
   standsFor(v: number): number {
     const scene = this.scene.peek();
     if (!scene) return -1;
@@ -208,7 +208,7 @@ export class Session {
     return -1;
   }
 
-  /** Items that are lit and edges that are bright, for the selection and the trace of its inputs or outputs. */
+  /** The emphasised items and edges for the selection, or for the trace of its inputs or outputs. */
   emphasis(): Emphasis {
     const scene = this.scene.value;
     const selected = this.selected.value;

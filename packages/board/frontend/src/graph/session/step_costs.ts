@@ -1,4 +1,4 @@
-/** What ops cost in the traced steps that the reader chose: one of the things a graph is coloured by. */
+/** The costs of ops in the chosen traced steps, by which a graph can be coloured. */
 import { computed, effect, signal } from '@preact/signals';
 import { getColumns, getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/error_message.ts';
@@ -39,10 +39,10 @@ const tracedSteps = computed(() =>
 export class StepCosts {
   /** The traced steps of all runs, those of this graph's run first; null until they are known. */
   readonly traces = signal<TraceEntry[] | null>(null);
-  /** Which of them; null: all of this graph's run, also those that come. */
+  /** The chosen ones; null means all of this graph's run, including later ones. */
   readonly chosen = signal<ReadonlySet<number> | null>(null);
   readonly shown = signal<ShownCosts | null>(null);
-  /** Why there is nothing to show, or that it is on its way. */
+  /** A message while there is nothing to show. */
   readonly said = signal('');
   private readonly entry: GraphEntry;
   private readonly model: GraphModel;
@@ -71,7 +71,7 @@ export class StepCosts {
     this.chosen.value = next;
   }
 
-  /** Reads what is needed whenever that changes. Returns: what ends that. */
+  /** Fetches costs whenever the choice or the traces change. Returns: a function that ends this. */
   follow(): () => void {
     const stops = [
       effect(() => {

@@ -1,4 +1,4 @@
-/** What each action of the reader makes of a view. */
+/** Actions on a view: each returns the edited view. */
 import type { GraphModel } from '../model/graph_model.ts';
 import type { ViewState } from '../model/view_state.ts';
 

@@ -1,4 +1,4 @@
-/** By what the graph is coloured: for costs by which traced steps, for differences from which graph. */
+/** The choice of colours; for costs the traced steps, for differences the other graph. */
 
 import { runById } from '../../state/catalogue.ts';
 import { safeText } from '../../strings/safe_text.ts';

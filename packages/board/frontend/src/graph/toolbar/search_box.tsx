@@ -1,4 +1,4 @@
-/** Finds ops and groups by a pattern, and leads to them. */
+/** The search box: finds ops and groups by a pattern and goes to them. */
 
 import { useRef, useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';

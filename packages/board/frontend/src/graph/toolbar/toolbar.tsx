@@ -1,4 +1,4 @@
-/** Above the picture: which graph, search, colours, what is open and hidden, comparison, files. */
+/** The toolbar of the Graph page: graph, search, colours, opened and hidden nodes, comparison, files. */
 
 import { useRef } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';

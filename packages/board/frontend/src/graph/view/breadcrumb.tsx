@@ -1,4 +1,4 @@
-/** Where the selection is, and what the layout is doing. */
+/** The path of the selection, and the state of the layout. */
 import { safeText } from '../../strings/safe_text.ts';
 import type { Stage } from '../canvas/stage.ts';
 import type { Session } from '../session/session.ts';

@@ -28,7 +28,7 @@ export function fitClear(indexed: IndexedScene, stage: Stage): Camera {
     ? CORNER.width - 20
     : 0;
   if (left + right === 0) return whole;
-  // Lifted clear of the corners, or moved aside: whichever shows more.
+  // The graph moves above the corners or beside them, whichever shows it larger.
   const aside = fit(all, width - left - right, height);
   const lifted = fit(
     all,

@@ -1,4 +1,4 @@
-/** What the keys do on the graph: walk, open and close, go out, zoom. */
+/** The keys of the Graph page: move between items, open, close, zoom. */
 import type { Stage } from '../canvas/stage.ts';
 import { isOpen } from '../model/view_state.ts';
 import { OPENED } from '../scene/scene.ts';
@@ -72,14 +72,14 @@ export function onKey(
   return false;
 }
 
-/** The item to walk to: along an edge if there is one in that direction, else the nearest there. */
+/** The item that an arrow key selects: along an edge in that direction, else the nearest there. */
 function neighbourInDirection(session: Session, stage: Stage, [dx, dy]: [number, number]): number {
   const scene = session.scene.peek()!;
   const s = scene.scene;
   const selected = session.selected.peek();
   const at = selected === null ? undefined : scene.indexOf.get(selected);
   if (at === undefined) {
-    // Nothing is selected: begin with what is nearest to the middle of the view.
+    // Without a selection, start with the item nearest to the centre of the view.
     const [cx, cy] = stage.toScene(stage.width / 2, stage.height / 2);
     return nearest(s.item.length, (i) => {
       if (s.kind[i] === OPENED) return Infinity;

@@ -1,4 +1,4 @@
-/** What the colours mean, beside the picture; for costs also the dearest ops. */
+/** The legend of the colours; for costs also the most expensive ops. */
 
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';

@@ -1,4 +1,4 @@
-/** The whole graph in a corner, with a frame round what is seen; it can be dragged. */
+/** The minimap: the whole graph, with a frame around the visible part that can be dragged. */
 import { useEffect, useRef } from 'preact/hooks';
 import { inks, paintTheme } from '../canvas/canvas_theme.ts';
 import type { Stage } from '../canvas/stage.ts';

@@ -1,4 +1,4 @@
-/** What the projector shows, in the address. */
+/** The fields of the projector in the address. */
 import { signal } from '@preact/signals';
 import type { Codec } from '../../address/url_codec.ts';
 import { choice, flag, list, number, optionalNumber, text } from '../../address/url_codec.ts';
@@ -22,19 +22,19 @@ const threeIndices: Codec<number[]> = {
   decode: (t) => (/^\d(,\d){2}$/.test(t) ? t.split(',').map(Number) : undefined),
 };
 
-/** `folder|name`; '' is the first there is. */
+/** `folder|name`; '' is the first embedding. */
 export const shownEmbedding = urlSignal('pj', text, '');
 export const method = urlSignal<Method>('pjm', choice(...METHODS), 'pca');
 export const dimensions = urlSignal<'2' | '3'>('pjd', choice('2', '3'), '3');
 export const components = urlSignal('pjc', threeIndices, [0, 1, 2]);
 export const spherical = urlSignal('pjn', flag, false);
-/** Names of columns; '' is the first that fits, '-' none. */
+/** Names of columns; '' is the first suitable one, '-' none. */
 export const colourBy = urlSignal('pjby', text, '');
 export const labelBy = urlSignal('pjl', text, '');
 export const showLabels = urlSignal('pjt', flag, false);
 export const showSprites = urlSignal('pji', flag, true);
 export const perplexity = urlSignal('pjpp', within(2, 100), 30);
-/** 0: by the number of points. */
+/** 0 chooses it by the number of points. */
 export const learningRate = urlSignal('pjlr', within(0, 10_000), 0);
 export const umapNeighbours = urlSignal('pjun', within(2, 100), 15);
 export const umapDistance = urlSignal('pjud', within(0, 1), 0.1);
@@ -48,7 +48,7 @@ export const queryIsPattern = urlSignal('pjqr', flag, false);
 /** Left and right of the x axis, then bottom and top of the y axis. */
 export const customWords = urlSignal('pjw', list, []);
 export const camera = urlSignal('pjcam', cameraCodec, slantCamera);
-/** Canvas2D even where WebGL2 is there: some drivers draw nonsense. */
+/** Uses a 2-D canvas even where WebGL2 is available, because some drivers are faulty. */
 export const plainCanvas = urlSignal('pj2d', flag, false);
 
 export const hoveredPoint = signal<number | null>(null);

@@ -1,7 +1,7 @@
 /** Views that TensorBoard's projector saved: a list of states in a file that the config names. */
 import { type Camera, frontCamera, turned } from '../../scene/orbit_camera.ts';
 
-/** What a state says of things that this projector has; what it leaves out stays as it is. */
+/** The fields of a state that this projector has; missing fields keep their value. */
 export interface BookmarkedView {
   title: string;
   method?: 'pca' | 'tsne' | 'umap' | 'custom';
@@ -15,11 +15,11 @@ export interface BookmarkedView {
   colourBy?: string;
   labelBy?: string;
   camera?: Camera;
-  /** Left, right, bottom and top of own axes. */
+  /** The words at the left, right, bottom and top of custom axes. */
   words?: string[];
 }
 
-/** The views of a file, whatever it holds. */
+/** The views of a file; entries that are malformed are skipped. */
 export function bookmarkedViews(saved: unknown): BookmarkedView[] {
   const list = Array.isArray(saved) ? saved : [];
   return list.flatMap((state: unknown, i): BookmarkedView[] =>
@@ -54,7 +54,7 @@ function viewOf(state: Record<string, unknown>, place: number): BookmarkedView {
   return view;
 }
 
-/** The direction from which a state was seen; its distances are in units of its own. */
+/** The viewing direction of a state; its distances have other units. */
 function cameraOf(said: unknown): Camera | null {
   if (typeof said !== 'object' || said === null) return null;
   const { position, target } = said as Record<string, unknown>;

@@ -1,9 +1,9 @@
-/** Chosen rows in the address: runs of numbers, each told by how far it is from the one before. */
+/** Chosen rows in the address: runs of numbers as distances from the previous run. */
 import type { Codec } from '../../address/url_codec.ts';
 
 const MOST_CHARACTERS = 600;
 
-/** `5,a-3`: row 5, then rows 16 to 19 (in base 36). Too many to say are left out: the view is then without them. */
+/** `5,a-3`: row 5, then rows 16 to 19 (in base 36). Rows beyond the limit are left out. */
 export const rowsCodec: Codec<number[]> = {
   encode: (rows) => {
     const sorted = [...new Set(rows)].sort((a, b) => a - b);

@@ -1,7 +1,7 @@
-/** How much each point wants each of its neighbours near: the P of t-SNE. */
+/** The affinities P of t-SNE. */
 import type { NeighbourTable } from './neighbours.ts';
 
-/** A symmetric sparse matrix by rows; all values together are 1. */
+/** A symmetric sparse matrix by rows; its values sum to 1. */
 export interface Affinities {
   start: Int32Array;
   index: Int32Array;
@@ -10,7 +10,7 @@ export interface Affinities {
 
 const ROUNDS = 64;
 
-/** Gaussian around each point, as wide as the perplexity says, made symmetric. */
+/** Gaussian affinities whose width follows from the perplexity, made symmetric. */
 export function affinitiesOf(near: NeighbourTable, rows: number, perplexity: number): Affinities {
   const k = near.count;
   const given = new Float64Array(rows * k);
@@ -49,7 +49,7 @@ function widen(square: Float32Array, out: Float64Array, from: number, k: number,
 }
 
 function symmetric(index: Int32Array, given: Float64Array, rows: number, k: number): Affinities {
-  // Where i stands among the neighbours of j; -1: it is none of them, and row j gets a further entry.
+  // The position of i among the neighbours of j; with -1, row j gets another entry.
   const back = new Int32Array(rows * k);
   const size = new Int32Array(rows).fill(k);
   for (let i = 0; i < rows; i++) {

@@ -2,13 +2,13 @@
 import { gaussian, seeded } from './random.ts';
 
 export interface Eigen {
-  /** In falling order. */
+  /** In descending order. */
   values: Float64Array;
   /** One row for each value, of unit length; its greatest element is above 0. */
   vectors: Float64Array[];
 }
 
-/** All of a small matrix [n, n], by Jacobi rotations. */
+/** All eigenvalues of a small matrix [n, n], by Jacobi rotations. */
 export function jacobi(matrix: Float64Array, n: number): Eigen {
   const a = Float64Array.from(matrix);
   const v = new Float64Array(n * n);
@@ -64,7 +64,7 @@ const SMALL = 40;
 const EXTRA = 8;
 const MOST_ROUNDS = 400;
 
-/** The `count` greatest of a matrix [n, n] without negative eigenvalues, by iterating a subspace. */
+/** The `count` greatest eigenvalues of a positive semidefinite matrix [n, n], by subspace iteration. */
 export function greatestEigen(matrix: Float64Array, n: number, count: number): Eigen {
   const wanted = Math.min(count, n);
   if (n <= SMALL) {
@@ -84,7 +84,7 @@ export function greatestEigen(matrix: Float64Array, n: number, count: number): E
         small[i * size + j] = small[j * size + i] = dot(basis[i]!, images[j]!);
       }
     }
-    // Rayleigh and Ritz: the best vectors within the subspace, and the subspace one step further.
+    // Rayleigh-Ritz: the best vectors within the subspace; then one more iteration.
     const ritz = jacobi(small, size);
     let change = 0;
     for (let i = 0; i < wanted; i++) change = Math.max(change, Math.abs(ritz.values[i]! - values[i]!));
@@ -126,7 +126,7 @@ function orthonormalise(vectors: Float64Array[], random: () => number): void {
         for (let k = 0; k < vector.length; k++) vector[k]! /= length;
         break;
       }
-      // The matrix has a null space: any direction in it will do.
+      // The matrix has a null space, and any direction in it serves.
       if (attempt > 4) break;
       for (let k = 0; k < vector.length; k++) vector[k] = gaussian(random);
     }

@@ -1,4 +1,4 @@
-/** Nearest neighbours by looking at every pair. */
+/** Nearest neighbours by comparing every pair. */
 
 export type Metric = 'cosine' | 'euclidean';
 
@@ -19,7 +19,7 @@ export function nearestTo(
   const distances = distancesTo(points, rows, dims, index, metric);
   const order = Array.from({ length: rows }, (_, i) => i).filter((i) => i !== index);
   const wanted = Math.min(count, order.length);
-  // A full sort of 100,000 is slow on every click: first the limit, then the few below it.
+  // Sorting all 100,000 distances on each click is slow, so the limit is found first.
   let limit = Infinity;
   if (wanted > 0 && wanted < order.length / 4) {
     const sorted = Float64Array.from(order, (i) => distances[i]!).sort();
@@ -68,7 +68,7 @@ export interface NeighbourTable {
 
 /**
  * The `count` nearest neighbours of every point, by squared Euclidean distance.
- * `progress` hears of the share done and may throw to end the search.
+ * `progress` is called with the share done; it may throw to end the search.
  */
 export function allNeighbours(
   points: Float32Array,
@@ -112,7 +112,7 @@ export function allNeighbours(
   return { count: k, index, square };
 }
 
-/** The share of all pairs of which the first is before row i. */
+/** The share of all pairs whose first row is before row i. */
 function pairsDone(i: number, rows: number): number {
   const left = 1 - i / rows;
   return 1 - left * left;
@@ -124,7 +124,7 @@ function product(points: Float32Array, dims: number, i: number, j: number): numb
   return sum;
 }
 
-/** Scalar products of two rows with four, all in one pass: each number that is read is used more than once. */
+/** Dot products of two rows with four in one pass, so that each value is loaded once for several products. */
 function eightProducts(points: Float32Array, dims: number, i: number, j: number, out: Float64Array): void {
   const second = i + dims;
   const [j1, j2, j3] = [j + dims, j + 2 * dims, j + 3 * dims];

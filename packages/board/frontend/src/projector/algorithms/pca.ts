@@ -4,17 +4,17 @@ import { greatestEigen } from './eigen.ts';
 export interface Pca {
   /** The points along each component: coordinates[c][i]. */
   coordinates: Float32Array[];
-  /** Share of the variance that each component holds, 0 to 1. */
+  /** The share of the variance that each component explains, 0 to 1. */
   shares: Float64Array;
   axes: Float64Array[];
   mean: Float64Array;
-  /** Of how many points the axes were found. */
+  /** The number of points from which the axes were computed. */
   sampled: number;
 }
 
 const MOST_PRODUCTS = 1e9;
 
-/** The first `count` components of points [rows, dims]; axes are those of a sample where there are many. */
+/** The first `count` components of points [rows, dims]; many points are sampled to compute the axes. */
 export function principalComponents(points: Float32Array, rows: number, dims: number, count: number): Pca {
   const stride = Math.max(1, Math.ceil((rows * dims * dims) / MOST_PRODUCTS));
   const { covariance, mean, sampled } = covarianceOf(points, rows, dims, stride);
@@ -73,7 +73,7 @@ function covarianceOf(points: Float32Array, rows: number, dims: number, stride: 
   return { covariance, mean, sampled };
 }
 
-/** Points moved to their centre and stretched to unit length each; those at the centre stay there. */
+/** Points centred and scaled to unit length; points at the centre stay there. */
 export function sphered(points: Float32Array, rows: number, dims: number): Float32Array<ArrayBuffer> {
   const mean = new Float64Array(dims);
   for (let i = 0; i < rows; i++) for (let k = 0; k < dims; k++) mean[k]! += points[i * dims + k]!;

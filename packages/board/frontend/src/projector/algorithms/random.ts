@@ -1,4 +1,4 @@
-/** Random numbers that are the same in every session, so that a view can be shown again. */
+/** Seeded random numbers, so that a view can be reproduced. */
 
 export type Random = () => number;
 

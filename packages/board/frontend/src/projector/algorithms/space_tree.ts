@@ -1,8 +1,8 @@
-/** Barnes and Hut's tree: points far away count as one, at their centre. */
+/** The Barnes-Hut tree, in which distant points count as one at their centre. */
 
 const MOST_DEPTH = 48;
 
-/** A quad- or octree in flat arrays; it may be filled again and again without new memory. */
+/** A quad- or octree in flat arrays, which can be refilled without new memory. */
 export class SpaceTree {
   private readonly dims: number;
   private readonly fan: number;
@@ -50,7 +50,7 @@ export class SpaceTree {
   }
 
   /**
-   * Adds the pushes on point i to `force` (dims values) and returns its part of Z:
+   * Adds the repulsive forces on point i to `force` (dims values). Returns: its part of Z:
    * sums over all others of q^2 (y_i - y_j) and of q, with q = 1 / (1 + |y_i - y_j|^2).
    */
   push(y: Float64Array, i: number, theta: number, force: Float64Array): number {
@@ -73,7 +73,7 @@ export class SpaceTree {
       }
       const leaf = point[node]!;
       if (leaf >= 0 || size * size < thetaSquare * square) {
-        // A leaf may hold the point itself (and others at the very same place).
+        // A leaf may hold the point itself, and others at the same position.
         const others = leaf >= 0 && square === 0 ? total - 1 : total;
         if (others > 0) {
           const q = 1 / (1 + square);
@@ -118,7 +118,7 @@ export class SpaceTree {
         let same = true;
         for (let d = 0; d < dims; d++) if (y[held * dims + d] !== y[i * dims + d]) same = false;
         if (same || depth >= MOST_DEPTH - 2) return;
-        // The held point goes one level down; as often as it counted at this very place.
+        // The held point moves one level down, with its count of points at the same position.
         this.point[node] = -1;
         const below = this.childOf(node, this.which(y, held, low, size));
         this.point[below] = held;

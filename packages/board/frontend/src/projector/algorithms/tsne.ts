@@ -6,9 +6,9 @@ import { SpaceTree } from './space_tree.ts';
 export interface TsneOptions {
   dims: 2 | 3;
   learningRate: number;
-  /** 0: every pair is looked at. */
+  /** 0 compares every pair. */
   theta: number;
-  /** Start here, [rows * dims]; small random numbers without it. */
+  /** The initial positions, [rows * dims]; small random numbers without it. */
   initial?: Float64Array;
 }
 

@@ -1,6 +1,6 @@
-/** Which labels hold a text, or match a pattern. */
+/** Finds labels that contain a text or match a pattern. */
 
-/** Indices of the values; throws for a pattern that is none. An empty query finds nothing. */
+/** Returns: indices of matching values. An empty query matches none. Throws for an invalid pattern. */
 export function matching(values: string[], query: string, pattern: boolean): number[] {
   if (query === '') return [];
   const found: number[] = [];

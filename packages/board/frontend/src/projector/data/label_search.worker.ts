@@ -1,4 +1,4 @@
-/** Searches by patterns beside the page, which ends a search that takes too long. */
+/** The worker that searches by patterns; the page ends a search that takes too long. */
 import { matching } from './label_search.ts';
 
 self.onmessage = ({ data }: MessageEvent<{ values: string[]; query: string }>) => {

@@ -14,7 +14,7 @@ export interface EmbeddingInfo {
   rows: number | null;
   dims: number | null;
   source: 'file' | 'checkpoint';
-  /** Another one when any of its files changed. */
+  /** Changes whenever any of its files changes. */
   version: string;
   metadata: boolean;
   bookmarks: boolean;
@@ -27,18 +27,18 @@ export interface PointTable {
   points: Float32Array<ArrayBuffer>;
   count: number;
   dims: number;
-  /** Row of the tensor of each point, rising. */
+  /** The tensor row of each point, ascending. */
   row: Int32Array;
   sourceRows: number;
   sourceDims: number;
   notes: string[];
 }
 
-/** Floats that one view holds at most. */
+/** The most floats in one view. */
 const MOST_FLOATS = 16e6;
 const MOST_UNKNOWN = 20_000;
 const MOST_POINTS = 100_000;
-/** The server looks into the folders every two seconds at most. */
+/** The server checks the folders every two seconds at most. */
 const LIST_MS = 3000;
 
 export const embeddings = signal<EmbeddingInfo[] | null>(null);
@@ -49,7 +49,7 @@ export const sprite = signal<ImageBitmap | null>(null);
 export const failure = signal<string | null>(null);
 export const loading = signal(false);
 
-/** Of one state of an embedding's files, as one server process numbers it. */
+/** The server's number for one state of the embedding's files, valid until it restarts. */
 const keyOf = ({ id, version }: EmbeddingInfo): string => `${serverBoot.value} ${id} ${version}`;
 
 export const nameOf = (info: EmbeddingInfo): string => `${info.folder}|${info.name}`;
@@ -59,7 +59,7 @@ export const chosen = computed(() => {
   return all?.find((info) => nameOf(info) === shownEmbedding.value) ?? all?.[0] ?? null;
 });
 
-/** Where each row of the tensor is among the points. */
+/** The point of each tensor row. */
 export const pointOfRow = computed(() => {
   const found = new Map<number, number>();
   table.value?.row.forEach((row, i) => {
@@ -79,7 +79,7 @@ export const colourColumn = computed(() => {
   if (colourBy.value === '-') return undefined;
   const wanted = labels.value.find((c) => c.name === colourBy.value);
   if (wanted) return wanted;
-  // What has few values is what one wants to see; names of points are not.
+  // A column with few distinct values makes a useful colouring; names of points do not.
   const fitting = labels.value.filter((c) => c.distinct > 1 && c.distinct <= 20);
   return fitting.find((c) => !c.numeric) ?? fitting[0];
 });
@@ -91,11 +91,11 @@ export function labelOf(point: number): string {
   return text !== undefined && text !== '' ? text : `row ${table.value?.row[point] ?? point}`;
 }
 
-/** Fetches what is chosen, and again when another is. Returns what ends that. */
+/** Fetches the chosen embedding whenever the choice changes. Returns: a function that ends this. */
 export function followChosen(): () => void {
   let asked = '';
   let control: AbortController | null = null;
-  // Checkpoints and tables change without an event that would tell of it.
+  // Checkpoints and tables change without a notification.
   void loadList();
   const timer = setInterval(() => {
     if (!document.hidden) void loadList();
@@ -138,7 +138,7 @@ async function loadTable(info: EmbeddingInfo, signal: AbortSignal): Promise<void
     : MOST_UNKNOWN;
   const key = keyOf(info);
   if (shownKey === key && table.peek() && !failure.peek()) {
-    loading.value = false; // of another one, which nobody waits for any more
+    loading.value = false; // the request for another embedding was superseded
     return;
   }
   loading.value = true;

@@ -1,4 +1,4 @@
-/** The views that were saved with an embedding; a press shows one. */
+/** The list of views that were saved with an embedding. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/error_message.ts';

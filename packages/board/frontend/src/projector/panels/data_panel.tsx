@@ -1,4 +1,4 @@
-/** The left side: which tensor, by what it is coloured, and how it is projected. */
+/** The left panel: tensor, colours, and projection. */
 
 import { cssOf } from '../../picture/label_colours.ts';
 import { safeText } from '../../strings/safe_text.ts';

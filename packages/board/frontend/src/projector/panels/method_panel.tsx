@@ -1,4 +1,4 @@
-/** How the points come from many dimensions to two or three, and the numbers that each way has. */
+/** The choice of the projection method and its parameters. */
 
 import type { Signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
@@ -156,7 +156,7 @@ interface SliderProps {
 }
 
 function Slider({ title, value, least, most, step, said }: SliderProps) {
-  // While it is dragged only the number changes: a layout that begins anew for each pixel helps nobody.
+  // While the slider is dragged only the number changes; the layout restarts at the end.
   const [held, hold] = useState<number | null>(null);
   const now = held ?? value.value;
   return (

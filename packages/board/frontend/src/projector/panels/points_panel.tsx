@@ -1,4 +1,4 @@
-/** The right side: search, the chosen point and its neighbours, and the selection. */
+/** The right panel: search, the focused point with its neighbours, and the selection. */
 
 import { ToolChoice } from '../../controls/tool_bar.tsx';
 import { TypedField } from '../../controls/typed_field.tsx';
@@ -189,7 +189,7 @@ function Picked() {
 interface PointListProps {
   label: string;
   points: { index: number; distance?: number }[];
-  /** The distance that is a full bar. */
+  /** The distance of a full bar. */
   most?: number;
 }
 

@@ -1,9 +1,9 @@
-/** Paints points without a GPU: from far to near, each a picture of a disc that was drawn once. */
+/** Paints points without a GPU: from far to near, as copies of discs that are drawn once. */
 import { projectAll, type Screen } from '../../scene/orbit_camera.ts';
 import { DIMMED_SCALE, type PointPainter, RAISED_SCALE } from './point_scene.ts';
 
 const LEVELS = 512;
-/** While the view moves, so many points at most are drawn. */
+/** The most points that are drawn while the camera moves. */
 const MOST_MOVING = 20_000;
 const MOST_DISCS = 4000;
 
@@ -98,7 +98,7 @@ function byDepth(scale: Float32Array, rank: Uint8Array, n: number): Int32Array {
   return byKey(key, n, 3 * LEVELS);
 }
 
-/** Indices in order of small keys, equal ones as they came: a counting sort. */
+/** Indices in order of small integer keys, by a stable counting sort. */
 function byKey(key: Uint16Array, n: number, keys: number): Int32Array {
   const start = new Int32Array(keys + 1);
   for (let i = 0; i < n; i++) start[key[i]! + 1]!++;

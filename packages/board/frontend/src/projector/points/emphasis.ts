@@ -1,4 +1,4 @@
-/** Which points stand out, and the colour that each of them has. */
+/** The highlighted points, and the colours of all points. */
 import { computed, effect, signal } from '@preact/signals';
 import { startWorker } from '../../browser/workers.ts';
 import { mixed, type Rgb, rgbOf, scaleColour } from '../../picture/label_colours.ts';
@@ -33,7 +33,7 @@ export const neighbours = computed<Near[]>(() => {
   return nearestTo(points, shown.count, shown.dims, focus.value, neighbourCount.value, metric.value);
 });
 
-/** The points of the box or the group that was chosen. */
+/** The points in the selected box or group. */
 export const picked = computed<number[]>(() => {
   const places = pointOfRow.value;
   return pickedRows.value.map((row) => places.get(row) ?? -1).filter((i) => i >= 0);
@@ -42,7 +42,7 @@ export const picked = computed<number[]>(() => {
 export const matches = signal<number[]>([]);
 export const searchFailure = signal<string | null>(null);
 
-/** Searches as the text changes. Returns what ends that. */
+/** Searches whenever the text changes. Returns: a function that ends this. */
 export function followSearch(): () => void {
   let worker: Worker | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -86,7 +86,7 @@ export function followSearch(): () => void {
   };
 }
 
-/** What is drawn above the rest, in order of importance; none: nothing stands out. */
+/** The highlighted points, which are drawn above the rest, most important first. */
 export const raised = computed<number[]>(() => {
   const found = new Set<number>();
   if (focus.value !== null) {
@@ -114,7 +114,7 @@ export const groupColour = (slot: number): Rgb =>
   slot < 0 ? rgbOf(colour('text-faint')) : groupColours.value[slot % 20]!;
 export const shareColour = (share: number): Rgb => scaleColour(share, isDark.value);
 
-/** [count, 4] of all points, before any is dimmed. */
+/** [count, 4]: the colours of all points, not dimmed. */
 const ownColours = computed<Uint8Array>(() => {
   void themeVersion.value;
   const n = table.value?.count ?? 0;

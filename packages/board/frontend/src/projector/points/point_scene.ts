@@ -1,9 +1,9 @@
-/** What both painters of points are given. */
+/** The interface of the two point painters. */
 
 export interface PointScene {
   /** [n, 3]. */
   positions: Float32Array;
-  /** [n, 4], opaque: points are told apart by colour, and dimmed by mixing it with the ground. */
+  /** [n, 4], opaque; dimmed points are mixed with the background. */
   colours: Uint8Array;
   /** [n]: 0 dimmed, 1 plain, 2 raised above all others. */
   rank: Uint8Array;
@@ -11,7 +11,7 @@ export interface PointScene {
   /** Diameter in CSS pixels in the plane of the target. */
   size: number;
   tiles: Tiles | null;
-  /** What dimmed points fade into. */
+  /** The background, with which dimmed points are mixed. */
   ground: [number, number, number];
 }
 
@@ -26,7 +26,7 @@ export interface Tiles {
 
 export interface PointPainter {
   kind: 'webgl2' | 'canvas';
-  /** Pixels of the screen, not of CSS; `moving`: a quick picture will do. */
+  /** Sizes are in device pixels. While `moving`, the painter may draw fewer points. */
   draw(
     scene: PointScene,
     matrix: Float32Array,
@@ -41,7 +41,7 @@ export interface PointPainter {
 export const RAISED_SCALE = 1.5;
 export const DIMMED_SCALE = 0.75;
 
-/** Tiles of an image; null if it is too small for even one. */
+/** The tiles of an image; null if it is too small for one. */
 export function tilesOf(image: ImageBitmap, width: number, height: number, row: Int32Array): Tiles | null {
   const perRow = Math.floor(image.width / width);
   return perRow > 0 && image.height >= height ? { image, width, height, perRow, index: row } : null;

@@ -19,7 +19,7 @@ void main() {
   float near = gl_Position.w > 0.0 ? 1.0 / gl_Position.w : 0.0;
   pixels = clamp(size * scale * near, most.x, most.y);
   gl_PointSize = pixels;
-  // Raised points lie before all others, and dimmed ones behind them.
+  // Highlighted points are in front of all others, dimmed ones behind them.
   gl_Position.z = (gl_Position.z / 3.0 + (1.0 - rank) * 0.6 * gl_Position.w);
   shade = colour;
   which = tile;
@@ -136,7 +136,7 @@ export function webglPainter(canvas: HTMLCanvasElement): PointPainter | null {
   };
 }
 
-/** The image itself, or a smaller one where the GPU has a limit. */
+/** The image, scaled down to the limit of the GPU. */
 function fitting(gl: WebGL2RenderingContext, image: ImageBitmap): TexImageSource {
   const most = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
   const scale = Math.min(1, most / image.width, most / image.height);

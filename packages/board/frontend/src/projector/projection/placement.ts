@@ -1,4 +1,4 @@
-/** Where points are drawn: coordinates of any size brought into the ball of radius 1. */
+/** Scales coordinates into the unit ball. */
 
 const REACH = 0.995;
 

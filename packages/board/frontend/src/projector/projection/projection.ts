@@ -1,4 +1,4 @@
-/** From points of many dimensions to what is drawn: components, layouts of a worker, or own axes. */
+/** Projects points to two or three dimensions: by components, layouts of a worker, or custom axes. */
 import { computed, effect, signal } from '@preact/signals';
 import { startWorker } from '../../browser/workers.ts';
 import {
@@ -31,7 +31,7 @@ export interface Components {
 export interface Layout {
   key: string;
   dims: 2 | 3;
-  /** Which points it places. */
+  /** The points that it places. */
   index: Int32Array;
   y: Float32Array | null;
   iteration: number;
@@ -43,12 +43,12 @@ export interface Layout {
 export interface Drawn {
   /** [n, 3] within the ball of radius 1. */
   positions: Float32Array<ArrayBuffer>;
-  /** Which point each of them is; null: all, in order. */
+  /** The point of each position; null if all points are drawn in order. */
   index: Int32Array | null;
   flat: boolean;
 }
 
-/** The points as distances and projections see them. */
+/** The points that distances and projections use. */
 export const values = computed<Float32Array<ArrayBuffer> | null>(() => {
   const shown = table.value;
   if (!shown) return null;
@@ -67,7 +67,7 @@ export const autoRate = (n: number): number => Math.max(50, Math.round(n / 48));
 export const boundedPerplexity = (n: number): number =>
   Math.max(1, Math.min(perplexity.value, Math.floor((n - 1) / 3)));
 
-/** The axes of the custom projection, or why there are none. */
+/** The axes of the custom projection, or the reason why there are none. */
 export const custom = computed<{ axes: Float64Array[]; said: string }>(() => {
   const shown = table.value;
   const points = values.value;
@@ -112,7 +112,7 @@ export const drawn = computed<Drawn | null>(() => {
     if (!axes.length) return null;
     const zero = new Float64Array(shown.dims);
     const columns = axes.map((axis) => alongAxis(points, shown.count, shown.dims, axis, zero));
-    // With one axis alone, height shows where the points differ most.
+    // With a single axis, the vertical axis is the first principal component.
     const first = pca.value?.of === points ? pca.value.coordinates[0] : undefined;
     if (columns.length === 1 && first) columns.push(first);
     return { positions: placedColumns(columns), index: null, flat: true };
@@ -160,7 +160,7 @@ const again = signal(0);
 
 const post = (worker: Worker, message: ToWorker) => worker.postMessage(message);
 
-/** Keeps components and layouts up to date. Returns what ends that. */
+/** Keeps components and layouts up to date. Returns: a function that ends this. */
 export function followProjection(): () => void {
   const endComponents = effect(() => {
     const shown = table.value;
@@ -205,7 +205,7 @@ export function pause(on: boolean): void {
   if (layoutWorker) post(layoutWorker, on ? { kind: 'pause' } : { kind: 'resume', more: 0 });
 }
 
-/** Goes on beyond the end. */
+/** Continues beyond the planned iterations. */
 export function goOn(): void {
   paused.value = false;
   if (layout.value) layout.value = { ...layout.value, done: false };

@@ -1,4 +1,4 @@
-/** Components, t-SNE and UMAP beside the page, so that it goes on turning the points meanwhile. */
+/** The worker that computes components, t-SNE and UMAP, so that the page stays responsive. */
 import { UMAP } from 'umap-js';
 import { messageOf } from '../../api/error_message.ts';
 import { affinitiesOf } from '../algorithms/affinities.ts';
@@ -10,7 +10,7 @@ import type { FromWorker, LayoutOptions, ToWorker } from './worker_messages.ts';
 
 const TSNE_ROUNDS = 1000;
 const SHOW_EVERY_MS = 60;
-/** Distances are looked at in so many dimensions at most: those of the first components. */
+/** The most dimensions for distances: those of the first components. */
 const MOST_DIMS = 50;
 const THETA = 0.6;
 

@@ -1,4 +1,4 @@
-/** What the page and the projector's worker say to each other. */
+/** The messages between the page and the projector's worker. */
 
 export interface LayoutOptions {
   method: 'tsne' | 'umap';

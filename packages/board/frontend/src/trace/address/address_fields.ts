@@ -1,4 +1,4 @@
-/** What the address keeps of the Trace page. Light: other pages set it before they go there. */
+/** The fields of the Trace page in the address. */
 import { type Codec, choice, flag, list, text } from '../../address/url_codec.ts';
 import { urlSignal } from '../../address/url_state.ts';
 import { formatView, parseView, type TimeView } from '../layout/time_view.ts';
@@ -19,7 +19,7 @@ export type SideTab = 'step' | 'slice' | 'area' | 'compare';
 export const traceTag = urlSignal<string>('ttag', text, '');
 /** Keys (trace_keys.ts) of the steps that are shown below the chosen one. */
 export const comparedSteps = urlSignal<string[]>('tcmp', list, []);
-/** null: all of the step. */
+/** null shows the whole step. */
 export const windowOfTime = urlSignal<TimeView | null>('tv', viewCodec, null);
 export const colouring = urlSignal<Colouring>(
   'tcol',
@@ -28,18 +28,18 @@ export const colouring = urlSignal<Colouring>(
 );
 export const showCritical = urlSignal<boolean>('tcrit', flag, false);
 export const showArrows = urlSignal<boolean>('tarr', flag, true);
-/** auto: where there are few lanes. */
+/** auto shows them where there are few tracks. */
 export const scopesChoice = urlSignal<'auto' | 'on' | 'off'>('tsco', choice('auto', 'on', 'off'), 'auto');
 export const showMemory = urlSignal<boolean>('tmem', flag, true);
 export const closedGroups = urlSignal<string[]>('tclosed', list, []);
-/** Keys of lanes (rows.ts) that stay on top, and of those that are left out. */
-export const pinnedLanes = urlSignal<string[]>('tpin', list, []);
-export const hiddenLanes = urlSignal<string[]>('thide', list, []);
-/** Only lanes whose title has this text are shown. */
-export const laneFilter = urlSignal<string>('tlanes', text, '');
-/** A marked range of time, or a time: then both ends are the same. */
+/** Keys (rows.ts) of pinned and of hidden tracks. */
+export const pinnedTracks = urlSignal<string[]>('tpin', list, []);
+export const hiddenTracks = urlSignal<string[]>('thide', list, []);
+/** Shows only tracks whose title contains this text. */
+export const trackFilter = urlSignal<string>('tlanes', text, '');
+/** A marked range of time; a point in time has two equal ends. */
 export const mark = urlSignal<TimeView | null>('tm', markCodec, null);
-/** The pattern that slices are searched by. */
+/** The pattern of the search box. */
 export const pattern = urlSignal<string>('tq', text, '');
 /** `section.slice` and `section.t0~t1.lanes`, as selection_address.ts reads them. */
 export const sliceInUrl = urlSignal<string>('tsl', text, '');

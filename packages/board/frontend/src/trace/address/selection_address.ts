@@ -1,4 +1,4 @@
-/** A slice or an area as the address holds it; traces are named by their place on the page. */
+/** Slices and areas in the address, where traces are named by their position on the page. */
 
 /** `section.slice`, or null if its trace is not shown. */
 export function textOfSlice(shown: number[], at: { trace: number; slice: number }): string | null {
@@ -6,7 +6,7 @@ export function textOfSlice(shown: number[], at: { trace: number; slice: number 
   return section < 0 ? null : `${section}.${at.slice}`;
 }
 
-/** `section.t0~t1`, and the lanes it is of: `section.t0~t1.0,1`. */
+/** `section.t0~t1`; with tracks `section.t0~t1.0,1`. */
 export function textOfArea(
   shown: number[],
   { trace, t0, t1, lanes }: { trace: number; t0: number; t1: number; lanes: number[] | null },

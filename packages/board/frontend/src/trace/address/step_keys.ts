@@ -1,6 +1,6 @@
-/** Names for the traces of a run that stay the same when the server starts again. */
+/** Names for the traces of a run that are the same after a restart of the server. */
 
-/** By id of trace: its step; with its tag, and a number, where that alone is not one trace. */
+/** By id of a trace: its step, with its tag and a number where the step is ambiguous. */
 export function traceKeys(rows: readonly { id: number; step: number; tag: string }[]): Map<number, string> {
   const steps = new Map<number, number>();
   const turns = new Map<string, number>();

@@ -1,14 +1,14 @@
-/** Runs patterns over names in a worker: one at a time, the newest next, none longer than its time. */
+/** Matches patterns against names in a worker: one at a time, the newest next, each with a time limit. */
 
 export interface NameAnswer {
-  /** Numbers of the names that match, all of them, rising. */
+  /** Indices of all names that match, in ascending order. */
   found: ArrayLike<number>;
   wrong: 'pattern' | 'time' | null;
-  /** What is wrong, in words. */
+  /** The reason, as a text. */
   said: string;
 }
 
-/** What is needed of a Worker. */
+/** The part of Worker that is used; tests replace it. */
 export interface SearchWorker {
   postMessage(message: unknown): void;
   terminate(): void;
@@ -56,7 +56,7 @@ export class NameSearch {
     this.next = null;
   }
 
-  /** Starts the worker and gives it the names; only then a search can be timed. */
+  /** Starts the worker and sends it the names first, so that the time limit covers the search alone. */
   private warm(): void {
     const worker = this.start();
     this.worker = worker;

@@ -1,4 +1,4 @@
-/** The structure families of the graph that a run traced: slices in the colours of the Graph page. */
+/** The structure families of a run's graph, so that slices have the colours of the Graph page. */
 import { signal } from '@preact/signals';
 import { getColumns, getJson } from '../../api/client.ts';
 import type { GraphHeader } from '../../graph/model/graph_model.ts';
@@ -10,7 +10,7 @@ export interface NodeFamily {
   title: string;
 }
 
-/** By name of node; null until they are there. */
+/** By node name; null until they are fetched. */
 export const familyOfNode = signal<Map<string, NodeFamily> | null>(null);
 let ofRun = -1;
 
@@ -41,7 +41,7 @@ export async function fetchFamilies(run: number): Promise<void> {
       }
     }
   } catch {
-    // no graph, no families: all is grey, and the Graph page says why
+    // without a graph all slices are grey; the Graph page reports the failure
   }
   if (ofRun === run) familyOfNode.value = found;
 }

@@ -1,10 +1,10 @@
-/** The names that a selection of the Graph page stands for: a node, a scope, or a stack of scopes. */
+/** The names that a selection of the Graph page stands for: a node, a scope, or a series of scopes. */
 
-/** More members than this are one look at their parent's names each too many. */
+/** Each member is a request of its own, so their number is limited. */
 const MOST_MEMBERS = 256;
 
 /**
- * Returns: what a slice's node is, or lies below. A stack is named by its pattern, as in
+ * Returns: nodes or scopes that contain the slices' nodes. A series is named by its pattern, as in
  * `tower/layer_[0-2,5]`, and stands for its members.
  */
 export function nameSpans(node: string): string[] {
@@ -22,7 +22,7 @@ export function nameSpans(node: string): string[] {
   return spans;
 }
 
-/** Whether a slice of this node is among those that a selection stands for. */
+/** Whether a node is one of those that a selection stands for. */
 export function belongs(node: string, selection: string): boolean {
   return nameSpans(selection).some((span) => node === span || node.startsWith(`${span}/`));
 }

@@ -1,4 +1,7 @@
-/** Calls to the server about step traces, and what they answer (docs/board_api.md). */
+/**
+ * Requests about step traces and their replies (docs/board_api.md). The server calls the track of a thread a
+ * lane: fields named `lane` hold the number of a track.
+ */
 import { getColumns, getJson } from '../../api/client.ts';
 import { numbers } from '../../api/columns.ts';
 import { type ItemColumns, indexItems, joinItems, type TraceItems, type Window } from './trace_items.ts';
@@ -15,7 +18,7 @@ export interface TraceRow {
   duration_ns: number | null;
 }
 
-export interface LaneInfo {
+export interface Track {
   id: number;
   task: string;
   task_title: string;
@@ -29,7 +32,7 @@ export interface LaneInfo {
 
 export interface TraceHeader extends TraceRow {
   analysed: boolean;
-  lanes: LaneInfo[];
+  lanes: Track[];
   shown_lanes: number[];
   skew_ns: Record<string, number>;
   untimed: number;
@@ -49,7 +52,7 @@ export interface SliceRef {
   lane: number;
   start: number;
   dur: number;
-  /** The name that the run's graph knows, where it is another, as within a function's body. */
+  /** The name in the run's graph, where it differs, as in the body of a function. */
   graph_node?: string;
 }
 
@@ -178,8 +181,8 @@ export async function fetchTraces(): Promise<TraceRow[]> {
   return (await getJson<{ traces: TraceRow[] }>('traces')).traces;
 }
 
-/** As many lanes as the server tells about in one reply. */
-const LANES_AT_ONCE = 256;
+/** The most tracks in one reply of the server. */
+const TRACKS_AT_ONCE = 256;
 
 export async function fetchCut(
   trace: number,
@@ -189,8 +192,8 @@ export async function fetchCut(
 ): Promise<{ header: TraceHeader; items: TraceItems }> {
   const { t0, t1, px } = window;
   const parts: (number[] | null)[] = lanes ? [] : [null];
-  for (let i = 0; lanes && i < Math.max(1, lanes.length); i += LANES_AT_ONCE) {
-    parts.push(lanes.slice(i, i + LANES_AT_ONCE));
+  for (let i = 0; lanes && i < Math.max(1, lanes.length); i += TRACKS_AT_ONCE) {
+    parts.push(lanes.slice(i, i + TRACKS_AT_ONCE));
   }
   const replies = await Promise.all(
     parts.map((part) =>
@@ -240,7 +243,7 @@ export function fetchSlice(trace: number, slice: number): Promise<SliceDetails> 
 
 export interface Everywhere {
   slices: (Place & { trace: number; step: number })[];
-  /** Traces of the run that were not looked into. */
+  /** Traces of the run that were not searched. */
   skipped?: { trace: number; step: number; error: string }[];
 }
 
@@ -252,7 +255,7 @@ export interface TraceNames {
   names: string[];
   /** How many slices each has. */
   counts: ArrayLike<number>;
-  /** By number of name: what the run's graph calls it, where that is something else. */
+  /** By index of a name: its name in the run's graph, where that differs. */
   graphNodes: ReadonlyMap<number, string>;
 }
 
@@ -268,7 +271,7 @@ export async function fetchNames(trace: number): Promise<TraceNames> {
   };
 }
 
-/** Slices by numbers of names, by one name, or by what a name is or lies below; the first 5000 by time. */
+/** Slices by indices of names, by one name, or by a node or scope (`prefix`); the first 5000 by time. */
 export async function fetchPlaces(
   trace: number,
   of: { names?: number[]; name?: string; prefix?: string },

@@ -6,10 +6,10 @@ import {
   itemAt,
   itemsBetween,
   joinItems,
-  stillGood,
+  stillSufficient,
   type TraceItems,
   waitFrom,
-  windowToAsk,
+  windowToRequest,
 } from './trace_items.ts';
 
 function random(seed: number): () => number {
@@ -114,13 +114,13 @@ test('a wait begins no earlier than the slice before it ends', () => {
 
 test('what is asked for serves a pan and a small zoom, and no more than that', () => {
   const duration = 1e6;
-  const asked = windowToAsk(400_000, 500_000, 1000, duration, 0.5);
+  const asked = windowToRequest(400_000, 500_000, 1000, duration, 0.5);
   assert.ok(asked.t0 <= 350_000 && asked.t1 >= 550_000 && asked.px === 2000);
-  assert.ok(stillGood(asked, 440_000, 540_000, 1000, duration));
-  assert.ok(!stillGood(asked, 480_000, 580_000, 1000, duration));
-  assert.ok(!stillGood(asked, 440_000, 460_000, 1000, duration));
-  assert.deepEqual(windowToAsk(-1e4, 1.01e6, 1020, duration, 0.5), { t0: 0, t1: duration, px: 1000 });
-  assert.ok(stillGood({ t0: 0, t1: duration, px: 1000 }, -1e4, 1.01e6, 1000, duration));
+  assert.ok(stillSufficient(asked, 440_000, 540_000, 1000, duration));
+  assert.ok(!stillSufficient(asked, 480_000, 580_000, 1000, duration));
+  assert.ok(!stillSufficient(asked, 440_000, 460_000, 1000, duration));
+  assert.deepEqual(windowToRequest(-1e4, 1.01e6, 1020, duration, 0.5), { t0: 0, t1: duration, px: 1000 });
+  assert.ok(stillSufficient({ t0: 0, t1: duration, px: 1000 }, -1e4, 1.01e6, 1000, duration));
 });
 
 test('what is asked for does for what it was asked for, wherever one looks', () => {
@@ -131,14 +131,14 @@ test('what is asked for does for what it was asked for, wherever one looks', () 
     const t0 = (next() * 3 - 1.5) * 10 ** (9 * next());
     const width = 100 + Math.floor(5000 * next());
     const around = [0.04, 0.5][turn % 2]!;
-    const asked = windowToAsk(t0, t0 + span, width, duration, around);
+    const asked = windowToRequest(t0, t0 + span, width, duration, around);
     const about = JSON.stringify({ t0, span, width, duration, asked });
     assert.ok(asked.px >= 16 && asked.px <= 8192, about);
     assert.ok(asked.t0 >= 0 && asked.t1 <= duration, about);
-    assert.ok(stillGood(asked, t0, t0 + span, width, duration), about);
+    assert.ok(stillSufficient(asked, t0, t0 + span, width, duration), about);
   }
 });
 
 test('a step that is short in a long window is asked for by the pixels that it takes', () => {
-  assert.deepEqual(windowToAsk(-1000, 9000, 1000, 1000, 0.04), { t0: 0, t1: 1000, px: 100 });
+  assert.deepEqual(windowToRequest(-1000, 9000, 1000, 1000, 0.04), { t0: 0, t1: 1000, px: 100 });
 });

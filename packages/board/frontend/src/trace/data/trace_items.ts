@@ -1,11 +1,11 @@
-/** What a reply of /trace/ID holds, lane by lane, ready to be drawn and to be found under the pointer. */
+/** The items of a reply of /trace/ID, indexed by track and time. */
 
 export const OP = 0;
 export const RECV = 2;
 export const MERGED = 5;
 export const SYNC = 6;
 
-/** How full a merged item is, in steps; the last is a slice of its own. */
+/** Levels of how full a merged item is; the last level is that of a single slice. */
 export const LEVELS = 8;
 
 export interface ItemColumns {
@@ -27,11 +27,11 @@ export interface TraceItems {
   t1: number;
   columns: ItemColumns;
   names: string[];
-  /** Where each lane's items begin, by lane; and one more. */
+  /** Where the items of each track begin, with the end of the last one. */
   first: Int32Array;
 }
 
-/** Replies about different lanes, those of lower lanes first, as one. */
+/** Joins replies about different tracks, in order of tracks. */
 export function joinItems(parts: { columns: ItemColumns; names: string[] }[]): {
   columns: ItemColumns;
   names: string[];
@@ -64,18 +64,18 @@ export function indexItems(
   return { t0, t1, columns, names, first };
 }
 
-/** The items of a lane that reach into a window: [from, to). */
+/** The items of a track that overlap a window: [from, to). */
 export function itemsBetween(items: TraceItems, lane: number, t0: number, t1: number): [number, number] {
   const { start, dur } = items.columns;
   const begin = items.first[lane] ?? 0;
   const end = items.first[lane + 1] ?? begin;
-  // The first that ends after t0: items of a lane do not overlap, so ends rise as starts do.
+  // Items of a track do not overlap, so their ends are in order as well as their starts.
   const from = lowest(begin, end, (i) => start[i]! + dur[i]! >= t0);
   const to = lowest(from, end, (i) => start[i]! > t1);
   return [from, to];
 }
 
-/** The item of a lane at a time; `slop` finds what is just beside it. -1 if there is none. */
+/** The item of a track at a time, or the nearest within `slop`; -1 if there is none. */
 export function itemAt(items: TraceItems, lane: number, time: number, slop: number): number {
   const { start, dur } = items.columns;
   const [from, to] = itemsBetween(items, lane, time - slop, time + slop);
@@ -91,7 +91,7 @@ export function itemAt(items: TraceItems, lane: number, time: number, slop: numb
   return best;
 }
 
-/** The first index of [low, high) that is good, where all after a good one are good; high if none is. */
+/** The first index of [low, high) for which `good` holds, given that it then holds for all later ones; else high. */
 export function lowest(low: number, high: number, good: (i: number) => boolean): number {
   let a = low;
   let b = high;
@@ -116,7 +116,7 @@ export function edges(
   return right - left < least ? [left, left + least] : [left, right];
 }
 
-/** The part of a wait that is not hidden by the slice before: its left edge in time. */
+/** The start of the visible part of a wait, which the previous slice may cover. */
 export function waitFrom(start: number, wait: number, previousEnd: number): number {
   return Math.max(start - wait, previousEnd);
 }
@@ -130,8 +130,14 @@ export interface Window {
 const LEAST_PX = 16;
 const MOST_PX = 8192;
 
-/** What of the step to ask for: the window, and `around` windows of what is beside it at each side. */
-export function windowToAsk(t0: number, t1: number, width: number, duration: number, around: number): Window {
+/** The range to request: the window and `around` times its width on each side. */
+export function windowToRequest(
+  t0: number,
+  t1: number,
+  width: number,
+  duration: number,
+  around: number,
+): Window {
   const span = t1 - t0;
   const low = Math.max(0, t0 - span * around);
   const high = Math.min(duration, t1 + span * around);
@@ -139,12 +145,18 @@ export function windowToAsk(t0: number, t1: number, width: number, duration: num
   return { t0: low, t1: high, px };
 }
 
-/** Whether what was asked for still does: it covers the window, about as sharply. */
-export function stillGood(had: Window, t0: number, t1: number, width: number, duration: number): boolean {
-  if (t1 <= 0 || t0 >= duration) return true; // nothing of the step is seen
+/** Whether a fetched range suffices for a window: covers it, at about the needed resolution. */
+export function stillSufficient(
+  had: Window,
+  t0: number,
+  t1: number,
+  width: number,
+  duration: number,
+): boolean {
+  if (t1 <= 0 || t0 >= duration) return true; // no part of the step is visible
   const covers = had.t0 <= Math.max(t0, 0) + 1e-6 && had.t1 >= Math.min(t1, duration) - 1e-6;
   const sharpness = (t1 - t0) / width / ((had.t1 - had.t0) / had.px);
-  // Nobody can ask for less, or for more: then that is what there is.
+  // At the limits of the resolution nothing coarser or finer can be requested.
   const coarse = sharpness <= 0.66 && had.px < MOST_PX;
   const fine = sharpness >= 1.5 && had.px > LEAST_PX;
   return covers && !coarse && !fine;

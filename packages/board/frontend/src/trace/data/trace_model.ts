@@ -1,17 +1,17 @@
-/** One step trace in the page: what was fetched of it, and what is fetched next. */
+/** One step trace on the page: the data fetched so far, and what to fetch next. */
 import { signal } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
 import { MemoryCurves } from './memory_curves.ts';
 import { fetchCut, fetchSummary, type Place, type Summary, type TraceHeader } from './trace_api.ts';
-import { stillGood, type TraceItems, type Window, windowToAsk } from './trace_items.ts';
+import { stillSufficient, type TraceItems, type Window, windowToRequest } from './trace_items.ts';
 
-/** From so many lanes on only those that are seen are asked for. */
-const MANY_LANES = 64;
-/** A zoom goes on while its last picture is on the way: the next may be asked for at once. */
+/** Traces with more tracks than this are fetched for the visible tracks only. */
+const MANY_TRACKS = 64;
+/** A zoom continues while a reply is pending, so two requests may be in flight. */
 const MOST_UNDER_WAY = 2;
-/** When nothing moves any more, what lies around the window is fetched, and the memory of it. */
+/** After this long without a movement, the surroundings of the window and its memory curves are fetched. */
 const REST_MS = 140;
-/** How much is asked for at each side, in windows: for a zoom, which is over soon, and around it. */
+/** How much is requested on each side, in widths of the window: while zooming, and otherwise. */
 const BESIDE = 0.04;
 const AROUND = 0.5;
 
@@ -32,23 +32,23 @@ interface UnderWay {
 
 export class TraceModel {
   readonly id: number;
-  /** Grows whenever there is something new to draw. */
+  /** Grows whenever something new can be drawn. */
   readonly version = signal(0);
   readonly header = signal<TraceHeader | null>(null);
   readonly summary = signal<Summary | null>(null);
   /** Why the trace, or its summary, could not be read. */
   readonly failure = signal<string | null>(null);
-  /** Why the window is not as sharp as it could be. */
+  /** Why finer detail of the window is missing. */
   readonly windowFailure = signal<string | null>(null);
   readonly memory: MemoryCurves;
-  /** All of the step, for the overview and as the first picture. */
+  /** The whole step, for the overview and the first picture. */
   whole: TraceItems | null = null;
-  /** The sharpest there is for the window. */
+  /** The finest items so far for the window. */
   items: TraceItems | null = null;
-  /** Slices of the node that is selected anywhere. */
+  /** Slices of the node that is selected on any page. */
   marked: Place[] = [];
   private had: Window | null = null;
-  private hadLanes: ReadonlySet<number> | null = null;
+  private hadTracks: ReadonlySet<number> | null = null;
   private hadTurn = 0;
   private opening = false;
   private turn = 0;
@@ -72,7 +72,7 @@ export class TraceModel {
     return this.header.peek()?.duration_ns ?? 1;
   }
 
-  /** Whether what is drawn is as sharp as it gets. */
+  /** Whether the items are as fine as the window needs. */
   get settled(): boolean {
     return this.wanted !== null && this.serves(this.wanted);
   }
@@ -81,7 +81,7 @@ export class TraceModel {
     this.version.value = this.version.peek() + 1;
   }
 
-  /** Fetches the overview, then what the step waited for, then the overview with that marked. */
+  /** Fetches the overview, then the summary, then the overview again with the critical path marked. */
   async open(width: number): Promise<void> {
     if (this.opening) return;
     this.opening = true;
@@ -104,7 +104,7 @@ export class TraceModel {
     }
   }
 
-  /** Tries again what failed. */
+  /** Retries what failed. */
   retry(width: number): void {
     if (this.failure.peek() !== null) void this.open(width);
     this.failed = null;
@@ -120,19 +120,19 @@ export class TraceModel {
     if (!known || known.t1 - known.t0 >= header.duration_ns) {
       this.items = items;
       this.had = { t0: 0, t1: header.duration_ns, px };
-      this.hadLanes = new Set(header.shown_lanes);
+      this.hadTracks = new Set(header.shown_lanes);
     }
     this.header.value = header;
   }
 
-  /** Says what is seen; fetches it unless what is there, or on its way, will do. */
+  /** Sets the visible window; fetches it unless present or requested items suffice. */
   show(wanted: Wanted): void {
     this.wanted = wanted;
     this.ask();
   }
 
   private get many(): boolean {
-    return (this.header.peek()?.lanes.length ?? 0) > MANY_LANES;
+    return (this.header.peek()?.lanes.length ?? 0) > MANY_TRACKS;
   }
 
   private ask(): void {
@@ -149,8 +149,8 @@ export class TraceModel {
         this.underWay.delete(flight);
       } else if (this.good(flight.window, flight.lanes, wanted)) return;
     }
-    if (this.underWay.size >= MOST_UNDER_WAY) return; // the one that lands first asks again
-    // A pan is asked for with room around it; of a zoom the next step wants something else.
+    if (this.underWay.size >= MOST_UNDER_WAY) return; // the first reply sends the next request
+    // A pan needs the surroundings next; a zoom does not.
     const had = this.had;
     const span = wanted.t1 - wanted.t0;
     const panned = had && Math.abs(span / wanted.width / ((had.t1 - had.t0) / had.px) - 1) < 0.05;
@@ -158,7 +158,7 @@ export class TraceModel {
   }
 
   private async fetchWindow(wanted: Wanted, around: number, ahead: boolean): Promise<void> {
-    const window = windowToAsk(wanted.t0, wanted.t1, wanted.width, this.duration, around);
+    const window = windowToRequest(wanted.t0, wanted.t1, wanted.width, this.duration, around);
     if (!(window.t1 > window.t0)) return;
     const lanes = this.many ? [...wanted.lanes].sort((a, b) => a - b) : null;
     const turn = ++this.turn;
@@ -176,7 +176,7 @@ export class TraceModel {
         this.hadTurn = turn;
         this.items = items;
         this.had = window;
-        this.hadLanes = flight.lanes;
+        this.hadTracks = flight.lanes;
         this.failed = null;
         this.windowFailure.value = null;
         this.touch();
@@ -193,11 +193,11 @@ export class TraceModel {
   }
 
   private serves(wanted: Wanted): boolean {
-    return this.had !== null && this.good(this.had, this.hadLanes, wanted);
+    return this.had !== null && this.good(this.had, this.hadTracks, wanted);
   }
 
   private good(window: Window, lanes: ReadonlySet<number> | null, wanted: Wanted): boolean {
-    if (!stillGood(window, wanted.t0, wanted.t1, wanted.width, this.duration)) return false;
+    if (!stillSufficient(window, wanted.t0, wanted.t1, wanted.width, this.duration)) return false;
     return !this.many || (lanes !== null && wanted.lanes.every((lane) => lanes.has(lane)));
   }
 
@@ -206,7 +206,7 @@ export class TraceModel {
     this.rest = setTimeout(() => {
       if (this.wanted && !this.serves(this.wanted)) return;
       const { t0, t1, width } = this.wanted ?? { t0: 0, t1: this.duration, width: 1200 };
-      const around = windowToAsk(t0, t1, width, this.duration, AROUND);
+      const around = windowToRequest(t0, t1, width, this.duration, AROUND);
       void this.memory.load(around);
       const { had } = this;
       const there = had !== null && had.t0 <= Math.max(0, t0 - (t1 - t0) / 4);

@@ -1,4 +1,4 @@
-/** The names of traces, kept for those that were asked for last: searches and selections use them. */
+/** A cache of the names of the last used traces, for searches and selections. */
 import { fetchNames, type TraceNames } from './trace_api.ts';
 
 const KEPT = 2;
@@ -9,7 +9,7 @@ export function namesOf(trace: number): Promise<TraceNames> {
   if (known) return known;
   const coming = fetchNames(trace);
   kept.set(trace, coming);
-  coming.catch(() => kept.delete(trace)); // to be asked for again; who asked now hears of it
+  coming.catch(() => kept.delete(trace)); // so that a later call tries again; this caller gets the error
   for (const old of kept.keys()) {
     if (kept.size <= KEPT) break;
     kept.delete(old);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AS_THEY_ARE, layRows } from '../layout/rows.ts';
+import { layOutRows, UNCHANGED } from '../layout/rows.ts';
 import { drawArrows } from './draw_arrows.ts';
-import type { Context, LanesPicture } from './timeline_scene.ts';
+import type { Context, TimelineScene } from './timeline_scene.ts';
 
 test('of many arrows the longest are drawn, and all are counted', () => {
   const begun: number[] = [];
@@ -35,7 +35,7 @@ test('of many arrows the longest are drawn, and all are counted', () => {
     bytes: 0,
     direct: false,
   }));
-  const rows = layRows([{ trace: 1, title: '', duration: 300, lanes, memory: [] }], AS_THEY_ARE, false);
+  const rows = layOutRows([{ trace: 1, title: '', duration: 300, lanes, memory: [] }], UNCHANGED, false);
   const picture = {
     view: { t0: 0, t1: 300 },
     width: 300,
@@ -44,7 +44,7 @@ test('of many arrows the longest are drawn, and all are counted', () => {
     rows,
     ink: {},
     sections: [{ summary: { transfers, stalls: [] } }],
-  } as unknown as LanesPicture;
+  } as unknown as TimelineScene;
   // Five are too short to be arrows.
   assert.deepEqual(drawArrows(context, picture), { seen: 195, drawn: 80 });
   assert.equal(begun.length, 80);

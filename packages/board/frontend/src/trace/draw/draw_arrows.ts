@@ -1,27 +1,27 @@
-/** Draws what came from elsewhere: transfers, long waits, and the critical path from lane to lane. */
+/** Draws arrows between tracks: transfers, long waits and the critical path. */
 
 import { nanosecondsText } from '../../units/nanoseconds.ts';
-import { laneHeight } from '../layout/rows.ts';
+import { trackHeight } from '../layout/rows.ts';
 import { spanOf } from '../layout/time_view.ts';
-import { type Context, type LanesPicture, middles } from './timeline_scene.ts';
-import type { Ink } from './trace_colours.ts';
+import { type Context, middles, type TimelineScene } from './timeline_scene.ts';
+import type { ThemeColours } from './trace_colours.ts';
 
 const MOST_HOPS = 160;
-/** More arrows at once say nothing: the longest are drawn. */
+/** More arrows would hide each other, so only the longest are drawn. */
 const MOST_ARROWS = 80;
 const MOST_LABELS = 6;
-/** An arrow shorter than this is a line straight down, and says nothing that the lanes do not. */
+/** A shorter arrow is almost vertical and adds nothing to what the tracks show. */
 const LEAST_ARROW = 10;
 
-/** How many transfers are in sight, and how many of them have an arrow. */
-export interface LeftOut {
+/** How many transfers are visible, and how many of them have an arrow. */
+export interface ArrowCounts {
   seen: number;
   drawn: number;
 }
 
-export const NONE_LEFT_OUT: LeftOut = { seen: 0, drawn: 0 };
+export const NO_ARROWS: ArrowCounts = { seen: 0, drawn: 0 };
 
-export function drawHops(on: Context, picture: LanesPicture): void {
+export function drawHops(on: Context, picture: TimelineScene): void {
   const { view, width, ink, sections } = picture;
   const scale = width / spanOf(view);
   on.strokeStyle = ink.text;
@@ -46,8 +46,8 @@ export function drawHops(on: Context, picture: LanesPicture): void {
   on.globalAlpha = 1;
 }
 
-export function drawArrows(on: Context, picture: LanesPicture): LeftOut {
-  const left = { ...NONE_LEFT_OUT };
+export function drawArrows(on: Context, picture: TimelineScene): ArrowCounts {
+  const left = { ...NO_ARROWS };
   const { view, width, height, ink, sections } = picture;
   const scale = width / spanOf(view);
   sections.forEach((section, s) => {
@@ -92,12 +92,12 @@ export function drawArrows(on: Context, picture: LanesPicture): LeftOut {
       if (to === null) continue;
       on.strokeStyle = ink.error;
       on.lineWidth = 2;
-      const bar = to + laneHeight(picture.rows, s, stall.to.lane) / 2 - 2;
+      const bar = to + trackHeight(picture.rows, s, stall.to.lane) / 2 - 2;
       on.beginPath();
       on.moveTo(Math.max(-4, begin), bar);
       on.lineTo(Math.min(width + 4, right), bar);
       on.stroke();
-      // A busy thread is seen on the lane itself; arrows are for what came from elsewhere.
+      // The track itself shows a busy thread; arrows show what came from other tracks.
       if (stall.kind === 'queue') continue;
       const departs = stall.from ? Math.min(stall.from.start + stall.from.dur, end) : stall.begin;
       arrow(on, {
@@ -127,7 +127,7 @@ interface Arrow {
   weight: number;
   alpha: number;
   text: string;
-  ink: Ink;
+  ink: ThemeColours;
   width: number;
   height: number;
 }

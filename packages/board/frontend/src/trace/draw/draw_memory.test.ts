@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawMemory } from './draw_memory.ts';
-import type { Context, LanesPicture } from './timeline_scene.ts';
+import type { Context, TimelineScene } from './timeline_scene.ts';
 
 test('a memory curve goes on to the end of its own step', () => {
   const xs: number[] = [];
@@ -13,7 +13,7 @@ test('a memory curve goes on to the end of its own step', () => {
       set: () => true,
     },
   ) as unknown as Context;
-  const picture = { view: { t0: 0, t1: 1000 }, width: 1000, ink: {} } as unknown as LanesPicture;
+  const picture = { view: { t0: 0, t1: 1000 }, width: 1000, ink: {} } as unknown as TimelineScene;
   const curve = {
     name: 'cpu',
     task: '',

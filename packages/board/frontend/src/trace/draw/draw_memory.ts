@@ -1,13 +1,13 @@
-/** Draws what an allocator held, over the time of a step. */
+/** Draws the memory that an allocator held over the time of a step. */
 
 import { memorySize } from '../../units/bytes.ts';
 import type { MemoryCurve } from '../data/trace_api.ts';
 import { spanOf } from '../layout/time_view.ts';
-import type { Context, LanesPicture } from './timeline_scene.ts';
+import type { Context, TimelineScene } from './timeline_scene.ts';
 
 export function drawMemory(
   on: Context,
-  picture: LanesPicture,
+  picture: TimelineScene,
   curve: MemoryCurve,
   duration: number,
   y: number,
@@ -38,7 +38,7 @@ export function drawMemory(
   on.fillStyle = ink.accent;
   on.globalAlpha = 0.16;
   on.fill();
-  // Where ups and downs are closer than pixels a line would be a block.
+  // Where changes are closer than a pixel, an opaque line would be a solid block.
   on.globalAlpha = time.length > width ? 0.25 : 0.85;
   on.strokeStyle = ink.accent;
   on.lineWidth = 1;

@@ -1,4 +1,4 @@
-/** Draws the step as a whole, small, with the window that the lanes show; and the time ruler. */
+/** Draws the overview of the whole step with the visible window, and the time ruler. */
 
 import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';
 import { rulerTicks } from '../../units/ticks.ts';
@@ -6,7 +6,7 @@ import type { Summary } from '../data/trace_api.ts';
 import { LEVELS, MERGED, type TraceItems } from '../data/trace_items.ts';
 import { spanOf, type TimeView } from '../layout/time_view.ts';
 import { PixelRows } from './pixel_rows.ts';
-import type { Ink, Painted } from './trace_colours.ts';
+import type { Painted, ThemeColours } from './trace_colours.ts';
 
 type Context = CanvasRenderingContext2D;
 
@@ -20,7 +20,7 @@ export function drawOverview(
   painted: Painted | null,
   summary: Summary | null,
   full: TimeView,
-  ink: Ink,
+  ink: ThemeColours,
   ratio: number,
 ): void {
   on.fillStyle = ink.sunken;
@@ -55,7 +55,7 @@ export function drawWindow(
   height: number,
   full: TimeView,
   view: TimeView,
-  ink: Ink,
+  ink: ThemeColours,
 ) {
   const scale = width / spanOf(full);
   const left = Math.max(0, (view.t0 - full.t0) * scale);
@@ -77,7 +77,7 @@ export function drawRuler(
   width: number,
   height: number,
   view: TimeView,
-  ink: Ink,
+  ink: ThemeColours,
   cursor: number | null,
   range: { t0: number; t1: number } | null,
 ): void {
@@ -116,7 +116,15 @@ export function drawRuler(
   on.fillRect(0, height - 1, width, 1);
 }
 
-function label(on: Context, text: string, x: number, height: number, width: number, ink: Ink, fill: string) {
+function label(
+  on: Context,
+  text: string,
+  x: number,
+  height: number,
+  width: number,
+  ink: ThemeColours,
+  fill: string,
+) {
   on.font = `600 11px ${ink.font}`;
   const size = on.measureText(text).width + 10;
   const left = Math.min(width - size, Math.max(0, x - size / 2));

@@ -1,12 +1,12 @@
-/** Draws what is selected: a slice, a node's slices, an area, a marked range. */
+/** Draws the selection: a slice, the slices of a node, an area, a marked range. */
 
 import { edges } from '../data/trace_items.ts';
-import { laneHeight, topOf } from '../layout/rows.ts';
+import { topOf, trackHeight } from '../layout/rows.ts';
 import { spanOf, type TimeView } from '../layout/time_view.ts';
-import { type Context, type LanesPicture, middles } from './timeline_scene.ts';
+import { type Context, middles, type TimelineScene } from './timeline_scene.ts';
 
-/** Slices of the node that is selected: a small mark even where they are merged. */
-export function drawMarkedPlaces(on: Context, picture: LanesPicture): void {
+/** Marks the slices of the selected node, also where they are merged. */
+export function drawMarkedPlaces(on: Context, picture: TimelineScene): void {
   const { view, width, ink, sections } = picture;
   const scale = width / spanOf(view);
   on.fillStyle = ink.accent;
@@ -19,7 +19,7 @@ export function drawMarkedPlaces(on: Context, picture: LanesPicture): void {
       const y = middle(place.lane);
       if (y === null) continue;
       last = x;
-      const top = y - laneHeight(picture.rows, s, place.lane) / 2;
+      const top = y - trackHeight(picture.rows, s, place.lane) / 2;
       on.beginPath();
       on.moveTo(x - 4, top);
       on.lineTo(x + 4, top);
@@ -30,7 +30,7 @@ export function drawMarkedPlaces(on: Context, picture: LanesPicture): void {
   });
 }
 
-export function drawSelection(on: Context, picture: LanesPicture): void {
+export function drawSelection(on: Context, picture: TimelineScene): void {
   const { selected, hovered, sections, view, width, ink } = picture;
   const scale = width / spanOf(view);
   const outline = (section: number, lane: number, start: number, dur: number, weight: number) => {
@@ -57,7 +57,7 @@ export function drawSelection(on: Context, picture: LanesPicture): void {
   }
 }
 
-export function drawArea(on: Context, picture: LanesPicture): void {
+export function drawArea(on: Context, picture: TimelineScene): void {
   const { area, view, width, height, ink, rows, scroll, sections } = picture;
   if (!area) return;
   const scale = width / spanOf(view);
@@ -72,7 +72,7 @@ export function drawArea(on: Context, picture: LanesPicture): void {
   on.strokeStyle = ink.accent;
   on.fillStyle = ink.accent;
   on.lineWidth = 1;
-  // Lanes that are pinned are apart from the others.
+  // Pinned tracks are apart from the others.
   for (const block of [mine.filter((row) => row.pinned), mine.filter((row) => !row.pinned)]) {
     const [first, last] = [block[0], block.at(-1)];
     if (mine.length > 0 && !(first && last)) continue;
@@ -85,7 +85,7 @@ export function drawArea(on: Context, picture: LanesPicture): void {
   }
 }
 
-export function drawMark(on: Context, { mark, width, height, ink }: LanesPicture, view: TimeView): void {
+export function drawMark(on: Context, { mark, width, height, ink }: TimelineScene, view: TimeView): void {
   if (!mark) return;
   const scale = width / spanOf(view);
   const left = Math.round((mark.t0 - view.t0) * scale);

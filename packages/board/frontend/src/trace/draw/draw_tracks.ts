@@ -1,4 +1,4 @@
-/** Draws rows of lanes, of scopes and of memory on a canvas; others draw what lies over them. */
+/** Draws the rows of the timeline: tracks, scopes and memory, and calls the modules that draw over them. */
 
 import { safeText } from '../../strings/safe_text.ts';
 import { rulerTicks } from '../../units/ticks.ts';
@@ -6,40 +6,40 @@ import { itemsBetween, LEVELS, type TraceItems } from '../data/trace_items.ts';
 import { pinnedHeight, type Row, topOf } from '../layout/rows.ts';
 import { scopeRuns } from '../layout/scope_runs.ts';
 import { spanOf } from '../layout/time_view.ts';
-import { drawArrows, drawHops, type LeftOut, NONE_LEFT_OUT } from './draw_arrows.ts';
+import { type ArrowCounts, drawArrows, drawHops, NO_ARROWS } from './draw_arrows.ts';
 import { drawMemory } from './draw_memory.ts';
 import { drawArea, drawMark, drawMarkedPlaces, drawSelection } from './draw_selection.ts';
 import { PixelRows, pixelOf } from './pixel_rows.ts';
-import type { Context, DrawnSection, LanesPicture } from './timeline_scene.ts';
+import type { Context, DrawnSection, TimelineScene } from './timeline_scene.ts';
 import type { Painted } from './trace_colours.ts';
-import { type LaneMarks, marksOfLane, type WideItem } from './track_marks.ts';
+import { marksOfTrack, type TrackMarks, type WideItem } from './track_marks.ts';
 
 const LABEL_FROM = 34;
-/** From this height on a lane has room for borders, for waits and for the critical path. */
+/** From this height on, a track has room for borders, waits and the critical path. */
 const ROOM_FROM = 8;
-/** Letters as names have them, to learn how wide they are. */
+/** A typical node name, to measure the average width of a letter. */
 const LETTERS = 'MatMul_conv2/weights_grad_Dim';
 
-interface DrawnLane {
+interface DrawnTrack {
   lane: number;
   y: number;
   height: number;
-  /** Its row of pixels, and how high that is drawn; 0: with another lane. */
+  /** Its row of pixels, and the height at which the row is drawn; 0 where another track draws it. */
   pixels: number;
   covers: number;
-  marks: LaneMarks;
+  marks: TrackMarks;
 }
 
 interface Narrow {
-  lanes: Map<Row, DrawnLane[]>;
-  /** How many rows of pixels the lanes have. */
+  lanes: Map<Row, DrawnTrack[]>;
+  /** The number of pixel rows. */
   n: number;
 }
 
 const pixels = new PixelRows();
 
-/** Draws all of the picture. Returns: what of it was left out for being too much to see. */
-export function drawLanes(on: Context, picture: LanesPicture): LeftOut {
+/** Draws the timeline. Returns: how many arrows are visible and how many were drawn. */
+export function drawTimeline(on: Context, picture: TimelineScene): ArrowCounts {
   const { width, height, ink, view } = picture;
   on.fillStyle = ink.surface;
   on.fillRect(0, 0, width, height);
@@ -60,7 +60,7 @@ export function drawLanes(on: Context, picture: LanesPicture): LeftOut {
     on.fillRect(0, pinned - 1, width, 1);
   }
   if (picture.critical) drawHops(on, picture);
-  const arrows = picture.arrows ? drawArrows(on, picture) : NONE_LEFT_OUT;
+  const arrows = picture.arrows ? drawArrows(on, picture) : NO_ARROWS;
   drawMarkedPlaces(on, picture);
   drawSelection(on, picture);
   if (picture.area) drawArea(on, picture);
@@ -77,7 +77,7 @@ function clipped(on: Context, top: number, bottom: number, width: number, draw: 
   on.restore();
 }
 
-function drawRows(on: Context, picture: LanesPicture, narrow: Narrow, pinned: boolean): void {
+function drawRows(on: Context, picture: TimelineScene, narrow: Narrow, pinned: boolean): void {
   const { width, height, ink, scroll } = picture;
   for (const row of picture.rows) {
     if (row.pinned !== pinned) continue;
@@ -99,14 +99,14 @@ function drawRows(on: Context, picture: LanesPicture, narrow: Narrow, pinned: bo
       on.fillRect(0, y, width, row.height);
       on.globalAlpha = 1;
     } else {
-      for (const lane of narrow.lanes.get(row) ?? []) drawLane(on, picture, section, lane, narrow.n);
+      for (const lane of narrow.lanes.get(row) ?? []) drawTrack(on, picture, section, lane, narrow.n);
     }
     on.fillStyle = ink.grid;
     on.fillRect(0, y + row.height - 1, width, 1);
   }
 }
 
-function drawGrid(on: Context, { width, height, view, ink }: LanesPicture): void {
+function drawGrid(on: Context, { width, height, view, ink }: TimelineScene): void {
   on.fillStyle = ink.grid;
   const scale = width / spanOf(view);
   for (const { time } of rulerTicks(view.t0, view.t1, width)) {
@@ -114,8 +114,8 @@ function drawGrid(on: Context, { width, height, view, ink }: LanesPicture): void
   }
 }
 
-/** What is before and after the step is not part of it. */
-function drawEnds(on: Context, picture: LanesPicture): void {
+/** Shades the time before and after the step. */
+function drawEnds(on: Context, picture: TimelineScene): void {
   const { width, height, view, ink, scroll, sections, rows } = picture;
   const scale = width / spanOf(view);
   on.fillStyle = ink.sunken;
@@ -133,20 +133,20 @@ function drawEnds(on: Context, picture: LanesPicture): void {
   on.globalAlpha = 1;
 }
 
-/** Whether a row has the items of its lanes; those of an open group are in rows of their own. */
-const showsLanes = (row: Row) => row.lanes.length > 0 && !(row.kind === 'group' && row.open);
+/** Whether a row shows the items of its tracks; the tracks of an open group have their own rows. */
+const showsTracks = (row: Row) => row.lanes.length > 0 && !(row.kind === 'group' && row.open);
 
-/** Paints the narrow items of all lanes in sight, and finds what is drawn by itself. */
-function paintNarrow(picture: LanesPicture): Narrow {
+/** Paints the narrow items of all visible tracks into pixel rows, and collects the wide items. */
+function paintNarrow(picture: TimelineScene): Narrow {
   const { ratio, critical, ink, sections, scroll } = picture;
-  const lanes = new Map<Row, DrawnLane[]>();
+  const lanes = new Map<Row, DrawnTrack[]>();
   let n = 0;
   for (const row of picture.rows) {
     const y = topOf(row, scroll);
-    if (y + row.height < 0 || y > picture.height || !showsLanes(row)) continue;
+    if (y + row.height < 0 || y > picture.height || !showsTracks(row)) continue;
     const each = row.height / row.lanes.length;
     const air = each > 14 ? 2 : each > 4 ? 1 : 0;
-    // Lanes of less than a pixel share one.
+    // Tracks less than a pixel high share a pixel row.
     const together = Math.max(1, Math.floor(1 / (each * ratio)));
     const drawn = row.lanes.map((lane, k) => ({
       lane,
@@ -154,12 +154,12 @@ function paintNarrow(picture: LanesPicture): Narrow {
       height: each - 2 * air,
       pixels: n + Math.floor(k / together),
       covers: k % together ? 0 : each * together - 2 * air,
-      marks: { wide: [], waits: [] } as LaneMarks,
+      marks: { wide: [], waits: [] } as TrackMarks,
     }));
     n = drawn.at(-1)!.pixels + 1;
     lanes.set(row, drawn);
   }
-  // After the rows of items one for each of what is on the critical path.
+  // The rows of items are followed by one row each for items on the critical path.
   pixels.begin(Math.round(picture.width * ratio), critical ? 2 * n : n);
   const pixel = pixelOf(ink.text);
   for (const [row, drawn] of lanes) {
@@ -167,18 +167,18 @@ function paintNarrow(picture: LanesPicture): Narrow {
     for (const one of section ? drawn : []) {
       const roomy = one.height > ROOM_FROM;
       const onPath = critical && roomy ? { row: n + one.pixels, pixel } : null;
-      one.marks = marksOfLane(picture, section!, one.lane, pixels, one.pixels, onPath, roomy);
+      one.marks = marksOfTrack(picture, section!, one.lane, pixels, one.pixels, onPath, roomy);
     }
   }
   pixels.end();
   return { lanes, n };
 }
 
-function drawLane(
+function drawTrack(
   on: Context,
-  picture: LanesPicture,
+  picture: TimelineScene,
   { items, painted }: DrawnSection,
-  { y, height, pixels: at, covers, marks }: DrawnLane,
+  { y, height, pixels: at, covers, marks }: DrawnTrack,
   n: number,
 ): void {
   if (!items || !painted) return;
@@ -211,8 +211,8 @@ function drawLane(
   drawLabels(on, picture, items, painted, labels, y, height);
 }
 
-/** The scopes of a lane at a level, above its slices. */
-function drawScopes(on: Context, picture: LanesPicture, { items }: DrawnSection, row: Row, y: number): void {
+/** Draws the scopes of a track at a level, above its slices. */
+function drawScopes(on: Context, picture: TimelineScene, { items }: DrawnSection, row: Row, y: number): void {
   if (!items) return;
   const { view, width, ink } = picture;
   const scale = width / spanOf(view);
@@ -241,7 +241,7 @@ function drawScopes(on: Context, picture: LanesPicture, { items }: DrawnSection,
 
 function drawLabels(
   on: Context,
-  { ink, width }: LanesPicture,
+  { ink, width }: TimelineScene,
   items: TraceItems,
   painted: Painted,
   labels: WideItem[],
@@ -268,7 +268,7 @@ function drawLabels(
   }
 }
 
-/** As much of a node's name as fits, from its end: that is what differs. */
+/** Shortens a node's name from the left, because names differ at their end. */
 export function shortened(name: string, room: number): string {
   if (room < 3) return '';
   if (name.length <= room) return name;

@@ -1,4 +1,4 @@
-/** What kind of work an op is, and the hue it is drawn in. */
+/** Kinds of ops, and the hue of each. */
 
 export interface OpKind {
   id: string;
@@ -50,7 +50,7 @@ const RULES: [RegExp, string][] = [
 
 const known = new Map<string, OpKind>();
 
-/** The kind of an op; of several that ran as one (`AddV2+Relu`) that of the first which is known. */
+/** The kind of an op; of fused ops (`AddV2+Relu`) the kind of the first known one. */
 export function kindOf(op: string): OpKind {
   let kind = known.get(op);
   if (!kind) {
@@ -67,7 +67,7 @@ function idOf(op: string): string {
   return 'other';
 }
 
-/** A hue that a text always has; close texts are far apart. */
+/** A hue derived from a text; similar texts have different hues. */
 export function hueOfText(text: string): number {
   let hash = 2166136261;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
@@ -75,7 +75,7 @@ export function hueOfText(text: string): number {
   return ((hash ^ (hash >>> 13)) >>> 0) % 360;
 }
 
-/** The scope that a node's colour comes from: what is before the last part but one, or the first. */
+/** The scope that determines a node's colour: the first part of its name; of gradients the second. */
 export function scopeOf(node: string): string {
   const parts = node.split('/');
   if (parts[0] === 'gradients' && parts.length > 1) return parts[1]!.replace(/_grad$/, '');

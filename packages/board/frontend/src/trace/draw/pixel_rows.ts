@@ -1,5 +1,5 @@
 /**
- * Rows of device pixels, to be drawn as high as lanes are.
+ * Rows of device pixels, to be drawn as high as tracks are.
  *
  * A step has ten thousand items that are a pixel or two wide: to hand each over as a rectangle takes
  * a browser five times as long as to paint them here and hand over one picture.
@@ -18,7 +18,7 @@ export class PixelRows {
   private pixels = new Uint32Array(0);
   private canvas: HTMLCanvasElement | null = null;
 
-  /** Clears all: `rows` rows of `width` device pixels, which show nothing. */
+  /** Starts `rows` transparent rows of `width` device pixels. */
   begin(width: number, rows: number): void {
     const n = width * rows;
     if (this.pixels.length < n) this.pixels = new Uint32Array(n);
@@ -27,7 +27,7 @@ export class PixelRows {
     this.rows = rows;
   }
 
-  /** Paints device pixels [left, right) of a row, as far as there are such. */
+  /** Paints device pixels [left, right) of a row, clipped to its width. */
   paint(row: number, left: number, right: number, pixel: number): void {
     const begin = row * this.width;
     const from = begin + Math.max(0, left);
@@ -41,7 +41,7 @@ export class PixelRows {
     return this.pixels[row * this.width + x] ?? 0;
   }
 
-  /** Makes what was painted a picture that `draw` can draw from. */
+  /** Copies the pixels to a canvas, from which `draw` draws. */
   end(): void {
     const { width, rows } = this;
     if (!width || !rows) return;

@@ -1,10 +1,10 @@
-/** What the lanes are drawn from, and where a lane lies in the picture. */
+/** What the timeline shows, and where each track is on the canvas. */
 
 import type { MemoryCurve, Place, Summary } from '../data/trace_api.ts';
 import type { TraceItems } from '../data/trace_items.ts';
-import { laneMiddle, type Row } from '../layout/rows.ts';
+import { type Row, trackMiddle } from '../layout/rows.ts';
 import type { TimeView } from '../layout/time_view.ts';
-import type { Ink, Painted } from './trace_colours.ts';
+import type { Painted, ThemeColours } from './trace_colours.ts';
 
 export type Context = CanvasRenderingContext2D;
 
@@ -18,14 +18,14 @@ export interface DrawnSection {
   marked: Place[];
 }
 
-export interface LanesPicture {
+export interface TimelineScene {
   width: number;
   height: number;
   scroll: number;
   view: TimeView;
   rows: Row[];
   sections: DrawnSection[];
-  ink: Ink;
+  ink: ThemeColours;
   critical: boolean;
   arrows: boolean;
   /** Names that a search found; null without a search. */
@@ -37,13 +37,13 @@ export interface LanesPicture {
   ratio: number;
 }
 
-/** The middle of each lane on the canvas, by section. */
-export function middles(picture: Pick<LanesPicture, 'rows' | 'scroll'>, section: number) {
+/** Returns: a function for the vertical centre of each track of a section. */
+export function middles(picture: Pick<TimelineScene, 'rows' | 'scroll'>, section: number) {
   const known = new Map<number, number | null>();
   return (lane: number): number | null => {
     let y = known.get(lane);
     if (y === undefined) {
-      y = laneMiddle(picture.rows, section, lane, picture.scroll);
+      y = trackMiddle(picture.rows, section, lane, picture.scroll);
       known.set(lane, y);
     }
     return y;

@@ -5,7 +5,7 @@ import { oklch } from '../../picture/oklch.ts';
 import { colour } from '../../style/theme.ts';
 import type { Colouring } from '../address/address_fields.ts';
 import { familyOfNode } from '../data/node_families.ts';
-import type { LaneInfo } from '../data/trace_api.ts';
+import type { Track } from '../data/trace_api.ts';
 import { LEVELS, type TraceItems } from '../data/trace_items.ts';
 import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
 import { pixelOf } from './pixel_rows.ts';
@@ -14,16 +14,16 @@ export interface Tone {
   title: string;
   /** By level. */
   fills: string[];
-  /** The same, when something else matters more. */
+  /** The same for items that are not emphasised. */
   dimmed: string[];
-  /** Both as pixels. */
+  /** Both as ImageData pixels. */
   pixels: Uint32Array;
   dimmedPixels: Uint32Array;
   border: string;
   text: string;
 }
 
-export interface Ink {
+export interface ThemeColours {
   surface: string;
   sunken: string;
   text: string;
@@ -38,7 +38,7 @@ export interface Ink {
   font: string;
 }
 
-export function inkNow(): Ink {
+export function themeColours(): ThemeColours {
   const surface = colour('surface');
   return {
     surface,
@@ -57,7 +57,7 @@ export function inkNow(): Ink {
 }
 
 /** Families that share a hue differ by a step in lightness. */
-export function toneOfHue(title: string, hue: number | null, ink: Ink, step = 0): Tone {
+export function toneOfHue(title: string, hue: number | null, ink: ThemeColours, step = 0): Tone {
   const full = ink.dark
     ? oklch(0.52 + 0.06 * (step % 3), hue === null ? 0.006 : 0.095, hue ?? 260)
     : oklch(0.8 - 0.05 * (step % 3), hue === null ? 0.006 : 0.085, hue ?? 260);
@@ -86,7 +86,13 @@ export interface Painted {
 }
 
 /** Chooses a tone for each item. */
-export function paint(items: TraceItems, ops: string[], lanes: LaneInfo[], by: Colouring, ink: Ink): Painted {
+export function paint(
+  items: TraceItems,
+  ops: string[],
+  lanes: Track[],
+  by: Colouring,
+  ink: ThemeColours,
+): Painted {
   const { op, name, lane } = items.columns;
   const tone = new Uint16Array(op.length);
   const tones: Tone[] = [];
@@ -131,8 +137,8 @@ export function paint(items: TraceItems, ops: string[], lanes: LaneInfo[], by: C
   return { tones, tone };
 }
 
-/** What the colours mean, for the legend: those that are there, in a steady order. */
-export function legendOf(ops: string[], ink: Ink): Tone[] {
+/** The legend: the kinds of ops that occur, in a fixed order. */
+export function legendOf(ops: string[], ink: ThemeColours): Tone[] {
   const there = new Set(ops.map((op) => kindOf(op).id));
   return OP_KINDS.filter((kind) => there.has(kind.id)).map((kind) => toneOfHue(kind.title, kind.hue, ink));
 }

@@ -4,7 +4,7 @@ import { indexItems, MERGED, OP, RECV } from '../data/trace_items.ts';
 import { PixelRows, pixelOf } from './pixel_rows.ts';
 import type { DrawnSection } from './timeline_scene.ts';
 import type { Tone } from './trace_colours.ts';
-import { marksOfLane } from './track_marks.ts';
+import { marksOfTrack } from './track_marks.ts';
 
 const PATH = pixelOf('#123456');
 
@@ -53,13 +53,13 @@ function section(items: Item[]): DrawnSection {
 const view = { t0: 0, t1: 1000 };
 const plain = { view, width: 100, ratio: 1, critical: false, found: null };
 
-function painted(items: Item[], picture: Partial<Parameters<typeof marksOfLane>[0]> = {}) {
+function painted(items: Item[], picture: Partial<Parameters<typeof marksOfTrack>[0]> = {}) {
   const of = { ...plain, ...picture };
   const pixels = new PixelRows();
   const width = of.width * of.ratio;
   pixels.begin(width, 2);
   const onPath = of.critical ? { row: 1, pixel: PATH } : null;
-  const marks = marksOfLane(of, section(items), 0, pixels, 0, onPath, true);
+  const marks = marksOfTrack(of, section(items), 0, pixels, 0, onPath, true);
   const row = (r: number) => Array.from({ length: width }, (_, x) => pixels.at(r, x));
   return { marks, items: row(0), path: row(1) };
 }

@@ -1,49 +1,49 @@
-/** What the items of a lane come to at a zoom: most are pixels, some are wide enough to be looked at. */
+/** Divides the items of a track at a zoom level: narrow ones become pixels, wide ones are drawn one by one. */
 
 import { edges, itemsBetween, LEVELS, MERGED, RECV, SYNC, waitFrom } from '../data/trace_items.ts';
 import { spanOf } from '../layout/time_view.ts';
 import type { PixelRows } from './pixel_rows.ts';
-import type { DrawnSection, LanesPicture } from './timeline_scene.ts';
+import type { DrawnSection, TimelineScene } from './timeline_scene.ts';
 
 /** Items up to this wide, in device pixels, have no gap, no border and no name. */
 const NARROW = 3;
 const WAIT_FROM = 2;
 
-/** An item that is drawn by itself; edges in CSS pixels. */
+/** An item that is drawn on its own; edges in CSS pixels. */
 export interface WideItem {
   item: number;
   left: number;
   right: number;
   level: number;
-  /** Something else matters more. */
+  /** Whether other items are emphasised. */
   dim: boolean;
   waiting: boolean;
 }
 
-export interface LaneMarks {
+export interface TrackMarks {
   wide: WideItem[];
-  /** What slices waited: item, left and right edge, and so on. */
+  /** Waits before slices, in triples: item, left edge, right edge. */
   waits: number[];
 }
 
 /**
- * Paints the narrow items of a lane into a row of pixels, and those of them that are on the critical
+ * Paints the narrow items of a track into a row of pixels, and those on the critical
  * path into another.
  *
  * Args:
  *   onPath: the row for the critical path; null if it is not shown.
- *   waits: whether there is room for what slices waited.
+ *   waits: whether there is room for waits.
  */
-export function marksOfLane(
-  picture: Pick<LanesPicture, 'view' | 'width' | 'ratio' | 'critical' | 'found'>,
+export function marksOfTrack(
+  picture: Pick<TimelineScene, 'view' | 'width' | 'ratio' | 'critical' | 'found'>,
   { items, painted }: DrawnSection,
   lane: number,
   pixels: PixelRows,
   row: number,
   onPath: { row: number; pixel: number } | null,
   waits: boolean,
-): LaneMarks {
-  const marks: LaneMarks = { wide: [], waits: [] };
+): TrackMarks {
+  const marks: TrackMarks = { wide: [], waits: [] };
   if (!items || !painted) return marks;
   const { view, width, ratio, critical, found } = picture;
   const scale = width / spanOf(view);

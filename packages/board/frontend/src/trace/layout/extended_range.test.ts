@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { indexItems } from '../data/trace_items.ts';
-import { type GrownRange, rangeOf, toNextItem } from './extended_range.ts';
+import { type ExtendedRange, extendedToNextItem, rangeOf } from './extended_range.ts';
 
 const ends = [
   [0, 10],
@@ -31,10 +31,10 @@ const items = indexItems(
 );
 
 test('a range grows slice by slice and shrinks the same way, over what it began with', () => {
-  let range: GrownRange = { from: { t0: 20, t1: 30 }, end: 30 };
+  let range: ExtendedRange = { from: { t0: 20, t1: 30 }, end: 30 };
   const said: [number, number][] = [];
   const go = (by: 1 | -1) => {
-    range = toNextItem(range, items, 0, by) ?? range;
+    range = extendedToNextItem(range, items, 0, by) ?? range;
     const { t0, t1 } = rangeOf(range);
     said.push([t0, t1]);
   };

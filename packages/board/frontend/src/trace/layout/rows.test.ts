@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LaneInfo } from '../data/trace_api.ts';
+import type { Track } from '../data/trace_api.ts';
 import {
-  AS_THEY_ARE,
   heightOf,
-  laneKey,
-  laneMiddle,
-  lanesBetween,
-  layRows,
+  layOutRows,
   pinnedHeight,
   rowAt,
   type Section,
   topOf,
+  trackKey,
+  trackMiddle,
+  tracksBetween,
+  UNCHANGED,
 } from './rows.ts';
 
-function lane(id: number, task: string, device: string, row = 0): LaneInfo {
+function lane(id: number, task: string, device: string, row = 0): Track {
   const shown = { task_title: task, device_title: device, thread: `thread ${id}` };
   return { id, task, device, row, slices: 1, busy_ns: 1, ...shown };
 }
@@ -28,7 +28,7 @@ const lanes = [
 const section: Section = { trace: 7, title: '', duration: 100, lanes, memory: ['cpu'] };
 
 test('a device of several lanes is a group, a device of one is its lane', () => {
-  const rows = layRows([section], AS_THEY_ARE, true);
+  const rows = layOutRows([section], UNCHANGED, true);
   assert.deepEqual(
     rows.map((row) => [row.kind, row.title, row.lanes]),
     [
@@ -43,7 +43,7 @@ test('a device of several lanes is a group, a device of one is its lane', () => 
 });
 
 test('rows follow each other without gaps', () => {
-  const rows = layRows([section, { ...section, title: 'step 9' }], AS_THEY_ARE, true);
+  const rows = layOutRows([section, { ...section, title: 'step 9' }], UNCHANGED, true);
   let y = 0;
   for (const row of rows) {
     assert.equal(row.y, y);
@@ -59,23 +59,23 @@ test('rows follow each other without gaps', () => {
 });
 
 test('a closed group draws all its lanes in one row', () => {
-  const rows = layRows([section], { ...AS_THEY_ARE, closed: new Set(['w0|CPU:0']) }, false);
+  const rows = layOutRows([section], { ...UNCHANGED, closed: new Set(['w0|CPU:0']) }, false);
   assert.deepEqual(rows[0]!.lanes, [0, 1]);
   assert.equal(rows.length, 3);
-  const middles = [0, 1, 2].map((id) => laneMiddle(rows, 0, id, 0)!);
+  const middles = [0, 1, 2].map((id) => trackMiddle(rows, 0, id, 0)!);
   assert.ok(middles[0]! < middles[1]! && middles[1]! < rows[0]!.height && middles[2]! > rows[0]!.height);
-  assert.equal(laneMiddle(rows, 1, 0, 0), null);
+  assert.equal(trackMiddle(rows, 1, 0, 0), null);
 });
 
 test('lanes grow into the room, headings do not', () => {
-  const [low, high] = [1, 1.5].map((stretch) => layRows([section], AS_THEY_ARE, true, stretch));
+  const [low, high] = [1, 1.5].map((stretch) => layOutRows([section], UNCHANGED, true, stretch));
   assert.equal(high![0]!.height, low![0]!.height);
   assert.equal(high![1]!.height, low![1]!.height * 1.5);
   assert.ok(heightOf(high!) > heightOf(low!));
 });
 
 test('a lane has its scopes above it, what overlaps it has none', () => {
-  const rows = layRows([section], AS_THEY_ARE, false, 1, 2);
+  const rows = layOutRows([section], UNCHANGED, false, 1, 2);
   assert.deepEqual(
     rows.slice(0, 6).map((row) => [row.kind, row.of, row.lanes]),
     [
@@ -90,16 +90,16 @@ test('a lane has its scopes above it, what overlaps it has none', () => {
 });
 
 test('an area selects the lanes that it touches, of its own step', () => {
-  const rows = layRows([section, { ...section, title: 'b' }], AS_THEY_ARE, false);
+  const rows = layOutRows([section, { ...section, title: 'b' }], UNCHANGED, false);
   const [, first, second, third] = rows;
-  assert.deepEqual(lanesBetween(rows, 0, first!.y + 1, third!.y + 1, 0), [0, 1, 2]);
-  assert.deepEqual(lanesBetween(rows, 0, second!.y + 3, second!.y + 2, 0), [1]);
-  assert.deepEqual(lanesBetween(rows, 1, 0, 10, 0), []);
+  assert.deepEqual(tracksBetween(rows, 0, first!.y + 1, third!.y + 1, 0), [0, 1, 2]);
+  assert.deepEqual(tracksBetween(rows, 0, second!.y + 3, second!.y + 2, 0), [1]);
+  assert.deepEqual(tracksBetween(rows, 1, 0, 10, 0), []);
 });
 
 test('pinned lanes come first and stay where they are when the others are scrolled', () => {
-  const choice = { ...AS_THEY_ARE, pinned: new Set([laneKey(lanes[3]!)]) };
-  const rows = layRows([section], choice, true);
+  const choice = { ...UNCHANGED, pinned: new Set([trackKey(lanes[3]!)]) };
+  const rows = layOutRows([section], choice, true);
   assert.deepEqual(
     rows.map((row) => [row.kind, row.lanes, row.pinned]),
     [
@@ -120,21 +120,21 @@ test('pinned lanes come first and stay where they are when the others are scroll
     rowAt(rows, high + 1, scroll),
     rows.find((row) => row.y + row.height > high + 1 + scroll),
   );
-  assert.equal(laneMiddle(rows, 0, 3, scroll), high / 2);
-  assert.equal(laneMiddle(rows, 0, 2, scroll), laneMiddle(rows, 0, 2, 0)! - scroll);
+  assert.equal(trackMiddle(rows, 0, 3, scroll), high / 2);
+  assert.equal(trackMiddle(rows, 0, 2, scroll), trackMiddle(rows, 0, 2, 0)! - scroll);
 });
 
 test('lanes that are hidden or that the filter leaves out have no row, nor has a group without lanes', () => {
-  const hidden = layRows([section], { ...AS_THEY_ARE, hidden: new Set([laneKey(lanes[2]!)]) }, false);
+  const hidden = layOutRows([section], { ...UNCHANGED, hidden: new Set([trackKey(lanes[2]!)]) }, false);
   assert.deepEqual(
     hidden.flatMap((row) => row.lanes),
     [0, 1, 3],
   );
-  const filtered = layRows([section], { ...AS_THEY_ARE, filter: ' W1 ' }, false);
+  const filtered = layOutRows([section], { ...UNCHANGED, filter: ' W1 ' }, false);
   assert.deepEqual(
     filtered.map((row) => row.lanes),
     [[3]],
   );
-  const none = layRows([section], { ...AS_THEY_ARE, filter: 'nothing' }, false);
+  const none = layOutRows([section], { ...UNCHANGED, filter: 'nothing' }, false);
   assert.deepEqual(none, []);
 });

@@ -1,76 +1,76 @@
-/** Where each lane of each step stands on the page: groups by task and device that open and close. */
-import type { LaneInfo } from '../data/trace_api.ts';
+/** The rows of the timeline: the tracks of each step, grouped by task and device. */
+import type { Track } from '../data/trace_api.ts';
 
 export interface Section {
   /** Of which trace. */
   trace: number;
-  /** "" for the one that stands alone. */
+  /** "" if only one step is shown. */
   title: string;
   duration: number;
-  lanes: LaneInfo[];
+  lanes: Track[];
   /** Titles of memory curves. */
   memory: string[];
 }
 
 export interface Row {
-  kind: 'section' | 'group' | 'scopes' | 'lane' | 'memory';
+  kind: 'section' | 'group' | 'scopes' | 'track' | 'memory';
   section: number;
   y: number;
   height: number;
   title: string;
-  /** Of a group: what opens and closes it. */
+  /** The key of a group, by which it opens and closes. */
   key: string;
   open: boolean;
-  /** The lanes drawn in it: one, or all of a closed group. */
+  /** The tracks drawn in it: one, or all of a closed group. */
   lanes: number[];
-  /** Of a memory track: which curve; of a track of scopes: which level. */
+  /** The curve of a memory row; the level of a row of scopes. */
   curve: number;
-  /** Of a track of scopes: of which lane. */
+  /** The track that a row of scopes belongs to. */
   of: number;
   indent: number;
-  /** Stays on top, however far the lanes are scrolled. */
+  /** Whether it stays on top while the timeline scrolls. */
   pinned: boolean;
 }
 
-/** What is done to the lanes, by keys of groups and of lanes. */
-export interface LaneChoice {
+/** Which groups are closed and which tracks are pinned or hidden, by their keys. */
+export interface TrackChoice {
   closed: ReadonlySet<string>;
   pinned: ReadonlySet<string>;
   hidden: ReadonlySet<string>;
-  /** Only lanes whose title has this text; "" is all. */
+  /** Only tracks whose title contains this text; "" shows all. */
   filter: string;
 }
 
-export const AS_THEY_ARE: LaneChoice = {
+export const UNCHANGED: TrackChoice = {
   closed: new Set(),
   pinned: new Set(),
   hidden: new Set(),
   filter: '',
 };
 
-/** A thread of a device, whatever step it is traced in; the rows under it share it. */
-export function laneKey(lane: LaneInfo): string {
+/** Identifies a thread of a device across steps; its subtracks have the same key. */
+export function trackKey(lane: Track): string {
   return `${lane.task}|${lane.device}|${lane.thread}`;
 }
 
-function matches(lane: LaneInfo, filter: string): boolean {
+function matches(lane: Track, filter: string): boolean {
   return `${lane.task_title} · ${lane.device_title} ${lane.thread}`.toLowerCase().includes(filter);
 }
 
 export const SECTION_HEIGHT = 26;
 export const GROUP_HEIGHT = 24;
-export const LANE_HEIGHT = 24;
-export const UNDER_HEIGHT = 19;
+export const TRACK_HEIGHT = 24;
+export const SUBTRACK_HEIGHT = 19;
 export const MEMORY_HEIGHT = 46;
 export const SCOPES_HEIGHT = 17;
 
 /**
- * Rows from top to bottom, those of pinned lanes first; lanes grow by `stretch`. A device of one lane has
+ * Rows from top to bottom, those of pinned tracks first; tracks grow by `stretch`. A device of one track has
  * no heading of its own.
  */
-export function layRows(
+export function layOutRows(
   sections: Section[],
-  choice: LaneChoice,
+  choice: TrackChoice,
   withMemory: boolean,
   stretch = 1,
   scopeLevels = 0,
@@ -84,7 +84,7 @@ export function layRows(
     rows.push({ ...plain, ...row, y });
     y += row.height;
   };
-  const scopes = (section: number, lane: LaneInfo, indent: number) => {
+  const scopes = (section: number, lane: Track, indent: number) => {
     if (lane.row > 0) return;
     for (let level = 0; level < scopeLevels; level++) {
       const title = level === 0 ? 'scopes' : '';
@@ -92,15 +92,15 @@ export function layRows(
       push({ kind: 'scopes', ...place, curve: level, of: lane.id });
     }
   };
-  const one = (section: number, lane: LaneInfo, title: string, indent: number, pinned: boolean) => {
-    const height = tall(lane.row ? UNDER_HEIGHT : LANE_HEIGHT);
-    push({ kind: 'lane', section, height, title, lanes: [lane.id], indent, pinned, key: laneKey(lane) });
+  const one = (section: number, lane: Track, title: string, indent: number, pinned: boolean) => {
+    const height = tall(lane.row ? SUBTRACK_HEIGHT : TRACK_HEIGHT);
+    push({ kind: 'track', section, height, title, lanes: [lane.id], indent, pinned, key: trackKey(lane) });
   };
   sections.forEach((section, s) => {
     const place = section.title ? `${section.title} · ` : '';
     for (const group of groupsOf(section.lanes)) {
       for (const lane of group) {
-        const key = laneKey(lane);
+        const key = trackKey(lane);
         if (!choice.pinned.has(key) || choice.hidden.has(key)) continue;
         const thread = group.length > 1 ? ` ${lane.thread}` : '';
         one(s, lane, lane.row ? '' : `${place}${groupTitle(lane)}${thread}`, 0, true);
@@ -113,7 +113,7 @@ export function layRows(
     }
     for (const whole of groupsOf(section.lanes)) {
       const group = whole.filter((lane) => {
-        const key = laneKey(lane);
+        const key = trackKey(lane);
         return !choice.hidden.has(key) && !choice.pinned.has(key) && (!filter || matches(lane, filter));
       });
       if (!group.length) continue;
@@ -142,9 +142,9 @@ export function layRows(
   return rows;
 }
 
-/** Lanes that follow each other on one device of one task. */
-export function groupsOf(lanes: LaneInfo[]): LaneInfo[][] {
-  const groups: LaneInfo[][] = [];
+/** Groups consecutive tracks of one device of one task. */
+export function groupsOf(lanes: Track[]): Track[][] {
+  const groups: Track[][] = [];
   for (const lane of lanes) {
     const last = groups.at(-1)?.[0];
     if (last && last.task === lane.task && last.device === lane.device) groups.at(-1)!.push(lane);
@@ -153,7 +153,7 @@ export function groupsOf(lanes: LaneInfo[]): LaneInfo[][] {
   return groups;
 }
 
-export function groupTitle(lane: LaneInfo): string {
+export function groupTitle(lane: Track): string {
   return lane.task ? `${lane.task_title} · ${lane.device_title}` : lane.device_title;
 }
 
@@ -162,7 +162,7 @@ export function heightOf(rows: Row[]): number {
   return last ? last.y + last.height : 0;
 }
 
-/** How high the rows are that stay on top. */
+/** The height of the pinned rows. */
 export function pinnedHeight(rows: Row[]): number {
   let height = 0;
   for (const row of rows) {
@@ -172,7 +172,7 @@ export function pinnedHeight(rows: Row[]): number {
   return height;
 }
 
-/** Where a row begins on the canvas, when the lanes are scrolled. */
+/** The top of a row on the scrolled canvas. */
 export function topOf(row: Row, scroll: number): number {
   return row.pinned ? row.y : row.y - scroll;
 }
@@ -192,8 +192,8 @@ export function rowAt(rows: Row[], y: number, scroll: number): Row | null {
   return null;
 }
 
-/** The middle of a lane on the canvas, within its own row or its closed group's; null if it has none. */
-export function laneMiddle(rows: Row[], section: number, lane: number, scroll: number): number | null {
+/** The vertical centre of a track on the canvas, in its own row or that of its closed group; null if it has no row. */
+export function trackMiddle(rows: Row[], section: number, lane: number, scroll: number): number | null {
   for (const row of rows) {
     if (row.section !== section) continue;
     const at = row.lanes.indexOf(lane);
@@ -202,14 +202,14 @@ export function laneMiddle(rows: Row[], section: number, lane: number, scroll: n
   return null;
 }
 
-/** How high a lane is drawn. */
-export function laneHeight(rows: Row[], section: number, lane: number): number {
+/** The height at which a track is drawn. */
+export function trackHeight(rows: Row[], section: number, lane: number): number {
   const row = rows.find((one) => one.section === section && one.lanes.includes(lane));
   return row ? row.height / row.lanes.length : 0;
 }
 
-/** The lanes between two heights of the canvas. */
-export function lanesBetween(
+/** The tracks between two heights of the canvas. */
+export function tracksBetween(
   rows: Row[],
   section: number,
   from: number,

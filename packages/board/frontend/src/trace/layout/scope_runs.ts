@@ -1,4 +1,4 @@
-/** Stretches of a lane whose slices are all of one scope: the layers of a step, in order of time. */
+/** Runs of consecutive slices of one scope: the layers of a step in order of time. */
 import type { TraceItems } from '../data/trace_items.ts';
 
 export interface ScopeRun {
@@ -7,10 +7,10 @@ export interface ScopeRun {
   end: number;
 }
 
-/** How many levels of scopes are told apart. */
+/** How many levels of scopes have a row. */
 export const SCOPE_LEVELS = 2;
 
-/** The scope of a node at a level, by its own name only; "" if it has none there. */
+/** The last part of a node's scope at a level; "" without one. */
 export function scopeAt(node: string, level: number): string {
   const parts = node.split('/');
   if (level >= parts.length - 1) return '';
@@ -20,7 +20,7 @@ export function scopeAt(node: string, level: number): string {
 
 const kept = new WeakMap<TraceItems, Map<number, string[]>>();
 
-/** The scopes of all names at a level; two scopes of one name below others are two. */
+/** The scopes of all names at a level, below the first one with their parent: equal names differ there. */
 function scopesOf(items: TraceItems, level: number): string[] {
   let levels = kept.get(items);
   if (!levels) {
@@ -38,7 +38,7 @@ function scopesOf(items: TraceItems, level: number): string[] {
   return scopes;
 }
 
-/** The runs of items [from, to); what has no scope at that level ends a run. */
+/** The runs of items [from, to); an item without a scope at that level ends a run. */
 export function scopeRuns(items: TraceItems, from: number, to: number, level: number): ScopeRun[] {
   const scopes = scopesOf(items, level);
   const { start, dur, name } = items.columns;

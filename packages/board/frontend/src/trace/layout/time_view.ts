@@ -1,20 +1,20 @@
-/** The window of time that is seen, and how it moves. Times are nanoseconds from the trace's start. */
+/** The visible window of time, and how it moves. Times are nanoseconds from the start of the trace. */
 
 export interface TimeView {
   t0: number;
   t1: number;
 }
 
-/** The least that a window shows: ten nanoseconds, the grain of the clocks that write traces. */
+/** The shortest window: ten nanoseconds, the resolution of the clocks that write traces. */
 export const LEAST_SPAN = 10;
-/** How much of nothing may be seen before and after the step, as a share of it. */
+/** How far a window may reach beyond the step, as a share of it. */
 const BEYOND = 0.05;
 
 export function spanOf(view: TimeView): number {
   return view.t1 - view.t0;
 }
 
-/** All of the step, with a little air. */
+/** The whole step, with a small margin. */
 export function fitAll(duration: number): TimeView {
   const air = Math.max(duration, LEAST_SPAN) * 0.01;
   return { t0: -air, t1: Math.max(duration, LEAST_SPAN) + air };
@@ -48,7 +48,7 @@ export function reveal(view: TimeView, from: number, to: number, duration: numbe
   return view;
 }
 
-/** Holds a window to the step and a little beyond, without changing how much it shows. */
+/** Limits a window to the step and a margin, without changing its span. */
 export function clamped(view: TimeView, duration: number): TimeView {
   const whole = Math.max(duration, LEAST_SPAN);
   const least = -whole * BEYOND;
@@ -63,7 +63,7 @@ export function timeAt(view: TimeView, width: number, x: number): number {
   return view.t0 + (x / width) * spanOf(view);
 }
 
-/** `t0~t1` as the address holds it; undefined if it is none. */
+/** Parses `t0~t1` of the address; undefined if it is malformed. */
 export function parseView(text: string): TimeView | null | undefined {
   if (text === '') return null;
   const [t0, t1, ...rest] = text.split('~').map(Number);

@@ -3,11 +3,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
 import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';
-import { count } from '../../units/numbers.ts';
+import { count, counted } from '../../units/numbers.ts';
 import { fetchTotals, type Totals } from '../data/trace_api.ts';
 import { selectArea, selectNode } from '../state/trace_selection.ts';
 import { selectedArea } from '../state/trace_state.ts';
-import { Bars } from './bar_table.tsx';
+import { BarTable } from './bar_table.tsx';
 import { TabFailure } from './loading.tsx';
 
 const WAIT_MS = 60;
@@ -37,16 +37,14 @@ export function AreaTab() {
   if (!area) return null;
   const totals = answer.key === key ? answer.totals : null;
   const failure = answer.key === key ? answer.failure : '';
-  const lanes = area.lanes
-    ? `${area.lanes.length} ${area.lanes.length === 1 ? 'lane' : 'lanes'}`
-    : 'all lanes';
+  const tracks = area.lanes ? counted(area.lanes.length, 'track') : 'all tracks';
   return (
     <>
       <section>
         <h2>{nanosecondsText(area.t1 - area.t0)}</h2>
         <p class="faint">
           from {momentInSpan(area.t0, area.t1 - area.t0)} to {momentInSpan(area.t1, area.t1 - area.t0)},{' '}
-          {lanes}
+          {tracks}
         </p>
         <div class="trace-buttons">
           <button type="button" onClick={() => selectArea(null)}>
@@ -73,7 +71,7 @@ export function AreaTab() {
                 {count(totals.slices)} slices, {nanosecondsText(totals.total_ns)}
               </span>
             </h3>
-            <Bars
+            <BarTable
               rows={totals.by_op.map((row) => ({
                 name: row.op,
                 op: row.op,
@@ -85,14 +83,14 @@ export function AreaTab() {
           </section>
           <section>
             <h3>By device</h3>
-            <Bars
+            <BarTable
               rows={totals.by_device.map((row) => ({ name: row.device, ns: row.total_ns, count: row.count }))}
               whole={totals.total_ns}
             />
           </section>
           <section>
             <h3>By node</h3>
-            <Bars
+            <BarTable
               rows={totals.by_node.map((row) => ({
                 name: row.node,
                 op: row.op,

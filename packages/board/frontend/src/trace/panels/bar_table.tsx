@@ -1,4 +1,4 @@
-/** Rows of a name, a bar and a number, the longest first; by op they have the colours of the lanes. */
+/** A table of names, bars and durations; ops have the colours of the timeline. */
 
 import { useState } from 'preact/hooks';
 import { safeText } from '../../strings/safe_text.ts';
@@ -8,11 +8,11 @@ import { count, percent } from '../../units/numbers.ts';
 import { colouring } from '../address/address_fields.ts';
 import { LEVELS } from '../data/trace_items.ts';
 import { hueOfText, kindOf } from '../draw/op_kinds.ts';
-import { inkNow, toneOfHue } from '../draw/trace_colours.ts';
+import { themeColours, toneOfHue } from '../draw/trace_colours.ts';
 
 export interface Bar {
   name: string;
-  /** Whose colour it has; none: the accent. */
+  /** The op whose colour it has; without it, the accent colour. */
   op?: string;
   ns: number;
   count?: number;
@@ -20,10 +20,10 @@ export interface Bar {
   run?: () => void;
 }
 
-export function Bars({ rows, whole, first = 12 }: { rows: Bar[]; whole: number; first?: number }) {
+export function BarTable({ rows, whole, first = 12 }: { rows: Bar[]; whole: number; first?: number }) {
   const [all, setAll] = useState(false);
   void themeVersion.value;
-  const ink = inkNow();
+  const ink = themeColours();
   const fillOf = (op: string | undefined) => {
     if (op === undefined) return ink.strong;
     const hue = colouring.value === 'op' ? hueOfText(op) : kindOf(op).hue;

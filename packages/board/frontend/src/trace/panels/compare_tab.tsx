@@ -1,4 +1,4 @@
-/** Steps side by side: what each op took in each, and the nodes that differ most. */
+/** The Compare tab: the time of each op in several steps, and the nodes that differ most. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';

@@ -1,9 +1,9 @@
-/** What is said while a trace is read, and when it cannot be. */
+/** Messages while a trace is being read, or when it cannot be read. */
 
 import type { ComponentChildren } from 'preact';
 import { memorySize } from '../../units/bytes.ts';
 import type { TraceModel } from '../data/trace_model.ts';
-import { keyOfTrace, lanesWidth, shown, traces } from '../state/trace_state.ts';
+import { keyOfTrace, shown, timelineWidth, traces } from '../state/trace_state.ts';
 
 function nameOf(model: TraceModel): string {
   const row = traces.value?.find((one) => one.id === model.id);
@@ -15,12 +15,12 @@ function sizeOf(model: TraceModel): string {
   return row?.bytes ? `, ${memorySize(row.bytes)}` : '';
 }
 
-/** In place of the lanes, until the first of them are there. */
+/** Shown in place of the timeline until it can be drawn. */
 export function Opening({ model }: { model: TraceModel }) {
   const failure = model.failure.value;
   if (failure !== null) {
     return (
-      <Failed retry={() => model.retry(lanesWidth.peek())}>
+      <Failed retry={() => model.retry(timelineWidth.peek())}>
         <p>The trace of {nameOf(model)} could not be read.</p>
         <p class="faint">{failure}</p>
       </Failed>
@@ -49,7 +49,7 @@ export function Failed({ retry, children }: { retry: () => void; children: Compo
   );
 }
 
-/** In a tab: what went wrong there, and a way to try again. */
+/** A failure within a tab, with a button to try again. */
 export function TabFailure({ children, retry }: { children: string; retry: () => void }) {
   return (
     <section role="alert">
@@ -61,10 +61,10 @@ export function TabFailure({ children, retry }: { children: string; retry: () =>
   );
 }
 
-/** Above the lanes: steps that are still read or failed, and windows that are not as sharp as they could be. */
+/** Notices above the timeline: steps that are being read or failed, and windows without finer detail. */
 export function Notices() {
   const said = shown.value.flatMap((model, i): { text: string; retry: (() => void) | null }[] => {
-    const retry = () => model.retry(lanesWidth.peek());
+    const retry = () => model.retry(timelineWidth.peek());
     const opened = model.header.value !== null;
     const [failure, blurred] = [model.failure.value, model.windowFailure.value];
     if (!opened && i === 0) return [];

@@ -1,4 +1,4 @@
-/** The same node in other steps, and again in this one. */
+/** Slices of the same node in this and in other steps. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
@@ -83,8 +83,8 @@ export function OtherSteps({ trace, slice, node }: { trace: number; slice: numbe
       )}
       {unseen > 0 && (
         <p class="faint">
-          Of {unseen} {unseen === 1 ? 'step' : 'steps'} nothing is said: the node has no slice there, or the
-          step was not looked into (only the 16 nearest are; large ones only once they were opened).
+          {counted(unseen, 'step')} not listed: without a slice of the node, or not searched (only the 16
+          nearest steps are, and large traces only once they were opened).
         </p>
       )}
       {skipped.map((one) => (

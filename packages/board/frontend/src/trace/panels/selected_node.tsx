@@ -26,7 +26,7 @@ export function SelectedNode() {
   if (found.total === 0) {
     return (
       <section role="status">
-        <p>No slice of this step is of {name}.</p>
+        <p>This step has no slice of {name}.</p>
         <p class="faint">
           It did not run in this step, ran as a part of another node, or the trace is of another graph.
         </p>

@@ -1,4 +1,4 @@
-/** The right side: the step as a whole, the selected slice, the selected area, steps compared. */
+/** The sidebar: tabs about the step, the selected slice, the selected area, and compared steps. */
 
 import { comparedSteps, sidebarTab } from '../address/address_fields.ts';
 import { markedOf, selectedArea, selectedSlice } from '../state/trace_state.ts';
@@ -28,7 +28,7 @@ export function Sidebar() {
   };
   return (
     <aside class="trace-side" aria-label="About the step">
-      <div class="trace-tabs" role="tablist" aria-label="What to tell about" onKeyDown={choose}>
+      <div class="trace-tabs" role="tablist" aria-label="Details" onKeyDown={choose}>
         {tabs.map(([id, title, there]) => (
           <button
             key={id}

@@ -1,4 +1,4 @@
-/** All that the trace says of the selected slice. */
+/** The Slice tab: everything that the trace has about the selected slice. */
 
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
@@ -24,7 +24,7 @@ export function SliceTab() {
   useEffect(() => {
     if (!at) return;
     let here = true;
-    // Who selects a slice often has all of it already.
+    // The selection often holds all details already.
     const known = 'outputs' in at ? Promise.resolve(at as unknown as SliceDetails) : null;
     (known ?? fetchSlice(at.trace, at.slice))
       .then((details) => here && setAnswer({ key, details, failure: '' }))

@@ -1,4 +1,4 @@
-/** The step as a whole: what delayed it, what it waited for, where its time went. */
+/** The Step tab: long waits, the critical path, and times by op, node and device. */
 
 import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
@@ -8,12 +8,12 @@ import { count, counted, percent } from '../../units/numbers.ts';
 import { colouring, showCritical, windowOfTime } from '../address/address_fields.ts';
 import type { Stall, TraceHeader } from '../data/trace_api.ts';
 import { LEVELS } from '../data/trace_items.ts';
-import { inkNow, legendOf } from '../draw/trace_colours.ts';
+import { legendOf, themeColours } from '../draw/trace_colours.ts';
 import { groupsOf, groupTitle } from '../layout/rows.ts';
 import { fitRange } from '../layout/time_view.ts';
 import { goToSlice, selectNode } from '../state/trace_selection.ts';
-import { duration, lanesWidth, mainTrace } from '../state/trace_state.ts';
-import { Bars } from './bar_table.tsx';
+import { duration, mainTrace, timelineWidth } from '../state/trace_state.ts';
+import { BarTable } from './bar_table.tsx';
 import { TabFailure } from './loading.tsx';
 
 const KINDS: Record<Stall['kind'], string> = {
@@ -64,7 +64,7 @@ export function StepTab() {
               ))}
             </ul>
             {summary.stalls.length > MOST_STALLS && (
-              <p class="faint">{summary.stalls.length - MOST_STALLS} shorter ones more.</p>
+              <p class="faint">and {summary.stalls.length - MOST_STALLS} shorter ones</p>
             )}
           </section>
           <section>
@@ -89,7 +89,7 @@ export function StepTab() {
               in between ({percent(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
             </p>
             {summary.critical.slices < header.slices && (
-              <Bars
+              <BarTable
                 rows={summary.critical.by_op.map((row) => ({
                   name: row.op,
                   op: row.op,
@@ -103,7 +103,7 @@ export function StepTab() {
           </section>
           <section>
             <h3>Time by op</h3>
-            <Bars
+            <BarTable
               rows={summary.totals.by_op.map((row) => ({
                 name: row.op,
                 op: row.op,
@@ -116,7 +116,7 @@ export function StepTab() {
           </section>
           <section>
             <h3>Time by node</h3>
-            <Bars
+            <BarTable
               rows={summary.totals.by_node.map((row) => ({
                 name: row.node,
                 op: row.op,
@@ -132,7 +132,7 @@ export function StepTab() {
           <Clocks header={header} transfers={summary.transfer_count} />
         </>
       ) : (
-        <Summing failure={model.failure.value} retry={() => model.retry(lanesWidth.peek())} />
+        <Summing failure={model.failure.value} retry={() => model.retry(timelineWidth.peek())} />
       )}
     </>
   );
@@ -152,7 +152,7 @@ function Legend({ header }: { header: TraceHeader }) {
   if (colouring.value !== 'kind') return null;
   return (
     <ul class="trace-legend" aria-label="Colours">
-      {legendOf(header.ops, inkNow()).map((tone) => (
+      {legendOf(header.ops, themeColours()).map((tone) => (
         <li key={tone.title}>
           <span style={{ background: tone.fills[LEVELS]! }} />
           {tone.title}
@@ -164,10 +164,10 @@ function Legend({ header }: { header: TraceHeader }) {
 
 function Devices({ header }: { header: TraceHeader }) {
   const groups = groupsOf(header.lanes);
-  const rows = groups.map((lanes) => ({
-    name: groupTitle(lanes[0]!),
-    ns: lanes.reduce((sum, lane) => sum + lane.busy_ns, 0),
-    lanes: lanes.length,
+  const rows = groups.map((tracks) => ({
+    name: groupTitle(tracks[0]!),
+    ns: tracks.reduce((sum, track) => sum + track.busy_ns, 0),
+    tracks: tracks.length,
   }));
   return (
     <section>
@@ -177,11 +177,9 @@ function Devices({ header }: { header: TraceHeader }) {
           {rows.map((row) => (
             <tr key={row.name}>
               <td>{safeText(row.name, 100)}</td>
-              <td class="faint">
-                {row.lanes} {row.lanes === 1 ? 'lane' : 'lanes'}
-              </td>
+              <td class="faint">{counted(row.tracks, 'track')}</td>
               <td>{nanosecondsText(row.ns)}</td>
-              <td class="faint">{percent(row.ns / Math.max(1, header.duration_ns * row.lanes))}</td>
+              <td class="faint">{percent(row.ns / Math.max(1, header.duration_ns * row.tracks))}</td>
             </tr>
           ))}
         </tbody>
@@ -202,7 +200,7 @@ function Clocks({ header, transfers }: { header: TraceHeader; transfers: number 
       {moved.map(([task, ns]) => (
         <p key={task} class="faint">
           The clock of {safeText(task, 80)} was {nanosecondsText(Math.abs(ns))} {ns < 0 ? 'ahead' : 'behind'}.
-          Its lanes are moved by that, so that nothing arrives before it was sent.
+          Its tracks are shifted by that, so that nothing arrives before it was sent.
         </p>
       ))}
     </section>

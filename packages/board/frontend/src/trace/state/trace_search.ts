@@ -1,4 +1,4 @@
-/** Finds nodes of a trace by a pattern, and goes from one to the next. */
+/** Finds nodes of a trace by a pattern, and steps through their slices. */
 import { effect, signal } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
 import { startWorker } from '../../browser/workers.ts';
@@ -10,36 +10,36 @@ import { goToSlice } from './trace_selection.ts';
 import { mainTrace } from './trace_state.ts';
 
 const MOST_TIME_MS = 1000;
-/** Names in one call; several are under way at once. */
+/** The most names in one request. */
 const NAMES_AT_ONCE = 1000;
 const CALLS_AT_ONCE = 4;
-/** As many places as one can walk through; the count is of all. */
+/** The most slices to step through; the count includes all. */
 const MOST_PLACES = 5000;
 const TYPING_MS = 80;
 
 export interface Found {
   pattern: string;
-  /** All names that match. */
+  /** All matching names. */
   names: ReadonlySet<string>;
   /** The first of their slices, by time. */
   places: Place[];
-  /** All slices, also those that are not listed. */
+  /** The number of all slices, listed or not. */
   total: number;
-  /** Which of the places is shown; -1 before the first. */
+  /** The index of the current place; -1 before the first. */
   at: number;
   wrong: 'pattern' | 'time' | 'server' | null;
   said: string;
 }
 
 export const found = signal<Found | null>(null);
-/** Whether the box is asked for: it takes the focus. */
-export const askToFind = signal(0);
+/** Grows when the search box is to take the focus. */
+export const findRequests = signal(0);
 
 let known: { trace: number; names: TraceNames; search: NameSearch } | null = null;
 let serial = 0;
 let stop = new AbortController();
 
-/** Fetches the names of a trace and hands them to a worker, so that the first search finds it warm. */
+/** Fetches the names of a trace and starts their worker, so that the first search is fast. */
 export async function warm(trace: number): Promise<NonNullable<typeof known>> {
   if (known?.trace === trace) return known;
   const names = await namesOf(trace);
@@ -50,7 +50,7 @@ export async function warm(trace: number): Promise<NonNullable<typeof known>> {
   return known;
 }
 
-/** Searches; a pattern that takes too long is stopped. */
+/** Searches for a pattern, which is stopped when it takes too long. */
 export async function find(text: string): Promise<void> {
   const mine = ++serial;
   stop.abort();
@@ -107,7 +107,7 @@ async function placesOf(trace: number, ids: number[], ended: AbortSignal): Promi
   return all;
 }
 
-/** Goes to the next slice that was found, or the one before. */
+/** Goes to the next or the previous slice that was found. */
 export async function goToFound(by: 1 | -1): Promise<void> {
   const now = found.peek();
   const model = mainTrace.peek();
@@ -118,7 +118,7 @@ export async function goToFound(by: 1 | -1): Promise<void> {
   await goToSlice(model.id, now.places[at]!.slice);
 }
 
-/** Keeps what was found true while the page is shown. Returns: what ends that. */
+/** Searches anew whenever pattern or trace change. Returns: a function that ends it. */
 export function followPattern(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = effect(() => {

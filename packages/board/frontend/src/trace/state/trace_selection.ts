@@ -1,4 +1,4 @@
-/** What is selected on the Trace page: slices, areas, and the node that other pages share. */
+/** The selection on the Trace page: slices, areas, and the node that all pages share. */
 import { batch, effect } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
 import { selectedNode } from '../../state/selection.ts';
@@ -21,7 +21,7 @@ import {
   timeView,
 } from './trace_state.ts';
 
-/** The node that the Slice tab was last opened for. */
+/** The node for which the Slice tab was opened last. */
 let told = '';
 
 export function selectSlice(trace: number, slice: SliceRef | null): void {
@@ -52,7 +52,7 @@ export function selectNothing(): void {
   });
 }
 
-/** Selects a node, here and on the other pages, and tells of all its slices. */
+/** Selects a node on all pages and marks its slices. */
 export function selectNode(name: string): void {
   batch(() => {
     told = name;
@@ -64,11 +64,11 @@ export function selectNode(name: string): void {
 
 let turn = 0;
 
-/** Selects a slice by its number, and shows it; of several calls the last counts. */
+/** Selects a slice by its index and brings it into view; a later call supersedes this one. */
 export async function goToSlice(trace: number, slice: number): Promise<void> {
   const mine = ++turn;
   const details = await fetchSlice(trace, slice).catch(() => null);
-  if (!details || mine !== turn) return; // without an answer the header says that the server is gone
+  if (!details || mine !== turn) return; // the header of the page reports a lost server
   batch(() => {
     selectSlice(trace, details);
     const { start, dur } = details;
@@ -76,7 +76,7 @@ export async function goToSlice(trace: number, slice: number): Promise<void> {
   });
 }
 
-/** Keeps marked slices and the address true while the page is shown. Returns: what ends that. */
+/** Keeps marked slices and the address up to date while the page is shown. Returns: a function that ends it. */
 export function followSelection(): () => void {
   let serial = 0;
   const ends = [
@@ -107,7 +107,7 @@ export function followSelection(): () => void {
 let pendingSlice = sliceInUrl.peek() !== '';
 let pendingArea = areaInUrl.peek() !== '';
 
-/** Selects what the address says, as soon as its trace is there. */
+/** Selects what the address names, once its trace is fetched. */
 function readAddress(): void {
   const models = shown.value;
   const ids = models.map((model) => model.id);
@@ -140,7 +140,7 @@ function readAddress(): void {
   pendingArea = false;
 }
 
-/** Marks the slices of a node, a scope or a stack; the first is selected if they came from elsewhere. */
+/** Marks the slices of a node, scope or series; selects the first if another page selected the node. */
 async function markOf(model: TraceModel, node: string, still: () => boolean): Promise<void> {
   let places: Place[] = [];
   let total = 0;
@@ -165,9 +165,9 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
     now !== null &&
     shown.peek().some((one) => one.id === now.trace) &&
     (nodeOf(now) === node || belongs(nodeOf(now), node));
-  // It was selected elsewhere: its slices are what the page tells about.
+  // Another page selected the node: the Slice tab shows it.
   batch(() => {
-    // What the address says of the first window stands; later ones move to what was selected.
+    // The first window is that of the address; later ones move to the selection.
     const moves = told !== '';
     if (told !== node) sidebarTab.value = 'slice';
     told = node;
@@ -182,10 +182,10 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
   });
 }
 
-/** As many names in one call as the server takes. */
+/** The most names in one request. */
 const NAMES_AT_ONCE = 1000;
 
-/** The slices of a node by its name in the trace, or else by the name that the run's graph has for it. */
+/** The slices of a node by its name in the trace, else by its name in the run's graph. */
 async function slicesOf(trace: number, node: string) {
   const own = await Promise.all(nameSpans(node).map((prefix) => fetchPlaces(trace, { prefix })));
   if (own.some((answer) => answer.total > 0)) return own;
@@ -198,7 +198,7 @@ async function slicesOf(trace: number, node: string) {
   return Promise.all(calls);
 }
 
-/** Selects a slice of a node that was selected elsewhere; the node stays as it was said. */
+/** Selects a slice without changing the selected node, which another page has set. */
 async function tellOf(trace: number, slice: number, node: string): Promise<void> {
   const mine = ++turn;
   const details = await fetchSlice(trace, slice).catch(() => null);

@@ -1,4 +1,4 @@
-/** What the Trace page shows: which steps, which window, what is selected. */
+/** The state of the Trace page: its steps, its window, its selection. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
 import { runById, series, tagById } from '../../state/catalogue.ts';
@@ -9,27 +9,27 @@ import {
   closedGroups,
   colouring,
   comparedSteps,
-  hiddenLanes,
-  laneFilter,
+  hiddenTracks,
   mark,
-  pinnedLanes,
+  pinnedTracks,
   scopesChoice,
   showMemory,
   sliceInUrl,
   traceTag,
+  trackFilter,
   windowOfTime,
 } from '../address/address_fields.ts';
 import { traceKeys } from '../address/step_keys.ts';
 import { fetchFamilies } from '../data/node_families.ts';
 import { fetchTraces, type SliceRef, type TraceRow } from '../data/trace_api.ts';
 import { TraceModel } from '../data/trace_model.ts';
-import { groupsOf, heightOf, laneKey, layRows, type Row, type Section } from '../layout/rows.ts';
+import { groupsOf, heightOf, layOutRows, type Row, type Section, trackKey } from '../layout/rows.ts';
 import { SCOPE_LEVELS } from '../layout/scope_runs.ts';
 import { fitAll, type TimeView } from '../layout/time_view.ts';
 
-/** All traces of the log; null until the first answer. */
+/** All traces of the logs; null until the first reply. */
 export const traces = signal<TraceRow[] | null>(null);
-/** Why they could not be asked for. */
+/** Why they could not be fetched. */
 export const tracesFailure = signal<string | null>(null);
 
 export const tracedRuns = computed(() => {
@@ -47,7 +47,7 @@ export const chosenRun = computed<number | null>(() => {
   return runs.find((id) => runById.value.get(id)?.name === traceRun.value) ?? runs[0] ?? null;
 });
 
-/** The traces of the chosen run, and what the address calls each. */
+/** The traces of the chosen run, and their names in the address. */
 export const ofTheRun = computed<TraceRow[]>(() =>
   chosenRun.value === null ? [] : (tracedRuns.value.get(chosenRun.value) ?? []),
 );
@@ -79,12 +79,12 @@ export const compared = computed<TraceRow[]>(() => {
 
 const models = new Map<number, TraceModel>();
 const KEPT_MODELS = 8;
-/** How wide the lanes are, in CSS pixels. */
-export const lanesWidth = signal(1200);
-export const lanesHeight = signal(700);
-/** How far the lanes are scrolled. */
-export const lanesScroll = signal(0);
-/** A step of few lanes uses the room that there is, up to this much. */
+/** The size of the timeline in CSS pixels. */
+export const timelineWidth = signal(1200);
+export const timelineHeight = signal(700);
+/** How far the timeline is scrolled. */
+export const timelineScroll = signal(0);
+/** A step with few tracks stretches them to fill the room, up to this factor. */
 const MOST_STRETCH = 1.5;
 const OF_THE_ROOM = 0.7;
 
@@ -93,7 +93,7 @@ function modelOf(id: number): TraceModel {
   if (!model) {
     model = new TraceModel(id);
     models.set(id, model);
-    void model.open(lanesWidth.peek());
+    void model.open(timelineWidth.peek());
     for (const old of [...models.keys()]) {
       if (models.size <= KEPT_MODELS) break;
       if (!shownIds.has(old) && old !== id) models.delete(old);
@@ -132,28 +132,28 @@ export const sections = computed<Section[]>(() => {
     return [{ trace: model.id, title, duration: header.duration_ns, lanes: header.lanes, memory }];
   });
 });
-const FEW_LANES = 3;
+const FEW_TRACKS = 3;
 export const showScopes = computed(() => {
   if (scopesChoice.value !== 'auto') return scopesChoice.value === 'on';
-  return sections.value.reduce((n, section) => n + section.lanes.length, 0) <= FEW_LANES;
+  return sections.value.reduce((n, section) => n + section.lanes.length, 0) <= FEW_TRACKS;
 });
 export const rows = computed<Row[]>(() => {
   const choice = {
     closed: new Set(closedGroups.value),
-    pinned: new Set(pinnedLanes.value),
-    hidden: new Set(hiddenLanes.value),
-    filter: laneFilter.value,
+    pinned: new Set(pinnedTracks.value),
+    hidden: new Set(hiddenTracks.value),
+    filter: trackFilter.value,
   };
   const levels = showScopes.value ? SCOPE_LEVELS : 0;
-  const laid = layRows(sections.value, choice, showMemory.value, 1, levels);
-  const stretch = Math.min(MOST_STRETCH, (OF_THE_ROOM * lanesHeight.value) / Math.max(1, heightOf(laid)));
-  return stretch > 1 ? layRows(sections.value, choice, showMemory.value, stretch, levels) : laid;
+  const laid = layOutRows(sections.value, choice, showMemory.value, 1, levels);
+  const stretch = Math.min(MOST_STRETCH, (OF_THE_ROOM * timelineHeight.value) / Math.max(1, heightOf(laid)));
+  return stretch > 1 ? layOutRows(sections.value, choice, showMemory.value, stretch, levels) : laid;
 });
-/** How many lanes of the chosen step are left out by hand, and by the filter. */
+/** How many tracks of the chosen step the reader has hidden, and how many are shown. */
 export const leftOut = computed(() => {
   const lanes = sections.value[0]?.lanes ?? [];
-  const hidden = new Set(hiddenLanes.value);
-  const byHand = lanes.filter((lane) => hidden.has(laneKey(lane))).length;
+  const hidden = new Set(hiddenTracks.value);
+  const byHand = lanes.filter((lane) => hidden.has(trackKey(lane))).length;
   const there = new Set(rows.value.flatMap((row) => (row.section === 0 ? row.lanes : [])));
   return { byHand, all: lanes.length, seen: there.size };
 });
@@ -162,14 +162,14 @@ export interface Area {
   trace: number;
   t0: number;
   t1: number;
-  /** null: all. */
+  /** null means all tracks. */
   lanes: number[] | null;
 }
 
 export type SelectedSlice = SliceRef & { trace: number };
 
 export const selectedSlice = signal<SelectedSlice | null>(null);
-/** What was found of the selected node in the chosen step; null without a node. */
+/** The slices of the selected node in the chosen step; null without a node. */
 export const markedOf = signal<{
   node: string;
   trace: number;
@@ -196,7 +196,7 @@ export function chooseTrace(row: TraceRow): void {
   });
 }
 
-/** Steps to the next or the previous trace of the run. */
+/** Chooses the next or the previous trace of the run. */
 export function chooseNeighbour(by: 1 | -1): void {
   const all = ofTheRun.peek();
   const at = all.findIndex((row) => row.id === chosen.peek()?.id);
@@ -204,7 +204,7 @@ export function chooseNeighbour(by: 1 | -1): void {
   if (next) chooseTrace(next);
 }
 
-/** Shows a step below the chosen one, or no more. */
+/** Adds a step below the chosen one, or removes it. */
 export function toggleCompared(row: TraceRow): void {
   const key = keyOfTrace.peek().get(row.id)!;
   const now = comparedSteps.peek();
@@ -217,30 +217,30 @@ function toggled(of: typeof closedGroups, key: string): void {
 }
 
 export function togglePinned(key: string): void {
-  toggled(pinnedLanes, key);
+  toggled(pinnedTracks, key);
 }
 
 export function toggleHidden(key: string): void {
-  toggled(hiddenLanes, key);
+  toggled(hiddenTracks, key);
 }
 
 export function toggleGroup(key: string): void {
   toggled(closedGroups, key);
 }
 
-/** The node of the graph that a slice is of; a tensor that came over the network is its maker's. */
+/** The graph node of a slice; for a received tensor the node that made it. */
 export function nodeOf(slice: SliceRef): string {
   if (slice.graph_node) return slice.graph_node;
   return slice.op === 'RecvTensor' ? slice.node.replace(/^edge_\d+_/, '') : slice.node;
 }
 
-// The list of traces follows the catalogue.
+// The list of traces is fetched again when the catalogue has new ones.
 const traceCount = computed(() =>
   series.value.reduce((n, one) => n + (tagById.value.get(one.tag)?.kind === 'run_metadata' ? one.n : 0), 0),
 );
 let asked = 0;
 
-/** Asks which traces there are; of several answers the last asked for counts. */
+/** Fetches the list of traces; the reply to the last request counts. */
 export async function readTraces(): Promise<void> {
   const turn = ++asked;
   try {
@@ -253,7 +253,7 @@ export async function readTraces(): Promise<void> {
   }
 }
 
-/** Keeps the state true while the page is shown. Returns: what ends that. */
+/** Keeps the state up to date while the page is shown. Returns: a function that ends it. */
 export function followTraces(): () => void {
   const ends = [
     effect(() => {

@@ -1,7 +1,7 @@
-/** Selects an area by keys: from the selected slice on, slice by slice and lane by lane. */
+/** Extends an area by keys, slice by slice and track by track, starting from the selected slice. */
 
 import { windowOfTime } from '../address/address_fields.ts';
-import { type GrownRange, rangeOf, toNextItem } from '../layout/extended_range.ts';
+import { type ExtendedRange, extendedToNextItem, rangeOf } from '../layout/extended_range.ts';
 import { panBy, spanOf } from '../layout/time_view.ts';
 import { selectArea } from '../state/trace_selection.ts';
 import {
@@ -15,8 +15,8 @@ import {
 } from '../state/trace_state.ts';
 import { modelOfSection } from './hit_test.ts';
 
-/** The area that keys made last, as long as it is the selected one. */
-let grown: { area: Area; range: GrownRange; lane: number; lastLane: number } | null = null;
+/** The area that keys extended last; it counts only while it is the selected one. */
+let grown: { area: Area; range: ExtendedRange; lane: number; lastTrack: number } | null = null;
 
 function begun(): NonNullable<typeof grown> | null {
   const area = selectedArea.peek();
@@ -29,12 +29,12 @@ function begun(): NonNullable<typeof grown> | null {
       area: { trace: slice.trace, ...from, lanes },
       range: { from, end: from.t1 },
       lane: slice.lane,
-      lastLane: slice.lane,
+      lastTrack: slice.lane,
     };
     return grown;
   }
   const view = timeView.peek();
-  const row = rows.peek().find((one) => one.kind === 'lane');
+  const row = rows.peek().find((one) => one.kind === 'track');
   const model = row && modelOfSection(row.section);
   if (!row || !model) return null;
   const middle = Math.max(0, (view.t0 + view.t1) / 2);
@@ -44,17 +44,17 @@ function begun(): NonNullable<typeof grown> | null {
     area: { trace: area?.trace ?? model.id, ...from, lanes: area?.lanes ?? [lane] },
     range: { from, end: from.t1 },
     lane,
-    lastLane: area?.lanes?.at(-1) ?? lane,
+    lastTrack: area?.lanes?.at(-1) ?? lane,
   };
   return grown;
 }
 
 /** Moves the end of the area to the next slice. */
-export function growArea(by: 1 | -1): void {
+export function extendArea(by: 1 | -1): void {
   const now = begun();
   const items = now && shown.peek().find((model) => model.id === now.area.trace)?.items;
   if (!now || !items) return;
-  now.range = toNextItem(now.range, items, now.lastLane, by) ?? now.range;
+  now.range = extendedToNextItem(now.range, items, now.lastTrack, by) ?? now.range;
   now.area = { ...now.area, ...rangeOf(now.range) };
   selectArea(now.area);
   const view = timeView.peek();
@@ -65,18 +65,18 @@ export function growArea(by: 1 | -1): void {
   }
 }
 
-/** Takes the next lane into the area, or the last one out of it. */
-export function growAreaByLane(by: 1 | -1): void {
+/** Adds the next track to the area, or removes the last one. */
+export function extendAreaByTrack(by: 1 | -1): void {
   const now = begun();
   if (!now) return;
   const lanes = rows
     .peek()
-    .filter((row) => row.kind === 'lane' && modelOfSection(row.section)?.id === now.area.trace)
+    .filter((row) => row.kind === 'track' && modelOfSection(row.section)?.id === now.area.trace)
     .map((row) => row.lanes[0]!);
-  const at = lanes.indexOf(now.lastLane);
+  const at = lanes.indexOf(now.lastTrack);
   const next = lanes[at + by];
   if (next === undefined) return;
-  now.lastLane = next;
+  now.lastTrack = next;
   const [low, high] = [lanes.indexOf(now.lane), at + by].sort((a, b) => a - b);
   now.area = { ...now.area, lanes: lanes.slice(low, high! + 1) };
   selectArea(now.area);

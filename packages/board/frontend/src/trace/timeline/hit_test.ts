@@ -4,7 +4,7 @@ import { itemAt, MERGED } from '../data/trace_items.ts';
 import type { TraceModel } from '../data/trace_model.ts';
 import { type Row, rowAt, topOf } from '../layout/rows.ts';
 import { spanOf, timeAt } from '../layout/time_view.ts';
-import { lanesScroll, lanesWidth, rows, sections, shown, timeView } from '../state/trace_state.ts';
+import { rows, sections, shown, timelineScroll, timelineWidth, timeView } from '../state/trace_state.ts';
 
 /** Where the pointer is in time, for zooming about it, and on the canvas. */
 export const pointer: { time: number | null; x: number; y: number; clientX: number; clientY: number } = {
@@ -47,8 +47,8 @@ export interface Pointed {
 }
 
 export function pointedAt(x: number, y: number): Pointed {
-  const time = timeAt(timeView.peek(), lanesWidth.peek(), x);
-  return { x, y, time, row: rowAt(rows.peek(), y, lanesScroll.peek()) };
+  const time = timeAt(timeView.peek(), timelineWidth.peek(), x);
+  return { x, y, time, row: rowAt(rows.peek(), y, timelineScroll.peek()) };
 }
 
 const SLOP_PX = 3;
@@ -59,9 +59,9 @@ export function hitAt({ row, y, time }: Pointed): Hit | null {
   const model = modelOfSection(row.section);
   const header = model?.header.peek();
   if (!model?.items || !header) return null;
-  const within = (y - topOf(row, lanesScroll.peek())) / row.height;
+  const within = (y - topOf(row, timelineScroll.peek())) / row.height;
   const lane = row.lanes[Math.min(row.lanes.length - 1, Math.floor(within * row.lanes.length))]!;
-  const slop = (SLOP_PX * spanOf(timeView.peek())) / lanesWidth.peek();
+  const slop = (SLOP_PX * spanOf(timeView.peek())) / timelineWidth.peek();
   const i = itemAt(model.items, lane, time, slop);
   if (i < 0) return null;
   const { columns, names } = model.items;
@@ -81,7 +81,7 @@ export function hitAt({ row, y, time }: Pointed): Hit | null {
 }
 
 /** Tells what is under the pointer now, be it that the pointer or that the picture moved. */
-export function pointAgain(): void {
+export function updateHover(): void {
   if (pointer.time === null) return;
   const at = pointedAt(pointer.x, pointer.y);
   pointer.time = at.time;

@@ -1,4 +1,4 @@
-/** What is under the pointer, in a few words. */
+/** A tooltip for the item under the pointer. */
 
 import { safeText } from '../../strings/safe_text.ts';
 import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';

@@ -1,9 +1,9 @@
-/** Where the items of the window lie on the page, for tests. */
+/** The positions of items on the page, for tests. */
 
 import { edges, itemsBetween } from '../data/trace_items.ts';
 import { topOf } from '../layout/rows.ts';
 import { spanOf } from '../layout/time_view.ts';
-import { lanesScroll, lanesWidth, mainTrace, rows, timeView } from '../state/trace_state.ts';
+import { mainTrace, rows, timelineScroll, timelineWidth, timeView } from '../state/trace_state.ts';
 
 export interface ItemRect {
   name: string;
@@ -19,14 +19,14 @@ export interface ItemRect {
 
 const MOST = 20_000;
 
-/** Rectangles in pixels of the window of the browser; at most the first MOST. */
+/** Rectangles in pixels of the browser window, at most the first MOST. */
 export function layoutOf(): ItemRect[] {
   const canvas = document.querySelector('.trace-canvas')?.getBoundingClientRect();
   const items = mainTrace.peek()?.items;
   if (!canvas || !items) return [];
   const view = timeView.peek();
-  const scroll = lanesScroll.peek();
-  const scale = lanesWidth.peek() / spanOf(view);
+  const scroll = timelineScroll.peek();
+  const scale = timelineWidth.peek() / spanOf(view);
   const { start, dur, name, slice, count, critical } = items.columns;
   const rects: ItemRect[] = [];
   for (const row of rows.peek()) {

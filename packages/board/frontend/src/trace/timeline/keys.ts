@@ -3,7 +3,7 @@ import { page } from '../../address/url_state.ts';
 import { mark, showCritical, windowOfTime } from '../address/address_fields.ts';
 import { itemsBetween } from '../data/trace_items.ts';
 import { fitRange, panBy, spanOf, zoomAbout } from '../layout/time_view.ts';
-import { askToFind, goToFound } from '../state/trace_search.ts';
+import { findRequests, goToFound } from '../state/trace_search.ts';
 import { goToSlice, selectNothing } from '../state/trace_selection.ts';
 import {
   chooseNeighbour,
@@ -14,7 +14,7 @@ import {
   shown,
   timeView,
 } from '../state/trace_state.ts';
-import { growArea, growAreaByLane } from './area_keys.ts';
+import { extendArea, extendAreaByTrack } from './area_keys.ts';
 import { modelOfSection, pointer } from './hit_test.ts';
 
 export const KEYS: [string, string][] = [
@@ -30,7 +30,7 @@ export const KEYS: [string, string][] = [
   ['Esc', 'clear'],
 ];
 
-/** Answers a key. Returns: whether it was one of the page's. */
+/** Handles a key. Returns: whether it is one of the page's keys. */
 export function onKey(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey || page.peek() !== 'trace') return false;
   const target = event.target as HTMLElement;
@@ -68,7 +68,7 @@ export function onKey(event: KeyboardEvent): boolean {
       showCritical.value = !showCritical.peek();
       return true;
     case '/':
-      askToFind.value = askToFind.peek() + 1;
+      findRequests.value = findRequests.peek() + 1;
       return true;
     case 'n':
       void goToFound(event.shiftKey ? -1 : 1);
@@ -87,12 +87,12 @@ export function onKey(event: KeyboardEvent): boolean {
   const arrow = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[event.key] as 1 | -1 | undefined;
   if (arrow === undefined) return false;
   const along = event.key === 'ArrowLeft' || event.key === 'ArrowRight';
-  if (event.shiftKey) (along ? growArea : growAreaByLane)(arrow);
-  else void (along ? beside : onLane)(arrow);
+  if (event.shiftKey) (along ? extendArea : extendAreaByTrack)(arrow);
+  else void (along ? beside : onTrack)(arrow);
   return true;
 }
 
-/** Shows the selection; all of the step if that is shown already or nothing is selected. */
+/** Fits the selection; fits the whole step if the selection is fitted already or empty. */
 export function fit(): void {
   const slice = selectedSlice.peek();
   const area = selectedArea.peek();
@@ -103,7 +103,7 @@ export function fit(): void {
   windowOfTime.value = wanted && !there ? wanted : null;
 }
 
-/** Marks the selected area or slice, else the time under the pointer; or takes the mark away. */
+/** Marks the selected area or slice, else the time under the pointer; removes a mark that is there already. */
 export function toggleMark(): void {
   const slice = selectedSlice.peek();
   const area = selectedArea.peek();
@@ -122,20 +122,20 @@ export function toggleMark(): void {
 
 async function beside(by: 1 | -1): Promise<void> {
   const now = selectedSlice.peek();
-  if (!now) return onLane(1);
+  if (!now) return onTrack(1);
   const model = shown.peek().find((one) => one.id === now.trace);
   const header = model?.header.peek();
   const lane = header?.lanes[now.lane];
   if (!model || !header || !lane) return;
-  // Slices are numbered by lane and time.
+  // Slices are numbered by track and time.
   const first = header.lanes.slice(0, now.lane).reduce((n, l) => n + l.slices, 0);
   const next = now.slice + by;
   if (next >= first && next < first + lane.slices) await goToSlice(model.id, next);
 }
 
-async function onLane(by: 1 | -1): Promise<void> {
+async function onTrack(by: 1 | -1): Promise<void> {
   const now = selectedSlice.peek();
-  const all = rows.peek().filter((row) => row.kind === 'lane');
+  const all = rows.peek().filter((row) => row.kind === 'track');
   const view = timeView.peek();
   const at = now
     ? all.findIndex((row) => modelOfSection(row.section)?.id === now.trace && row.lanes[0] === now.lane)

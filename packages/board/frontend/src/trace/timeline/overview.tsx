@@ -1,8 +1,8 @@
-/** The whole step, small: its window is dragged, and so are the window's ends. */
+/** The overview of the whole step: the reader drags its window, an end of it, or a new window. */
 import { useRef } from 'preact/hooks';
 import { windowOfTime } from '../address/address_fields.ts';
 import { fitAll, panBy, spanOf, timeAt } from '../layout/time_view.ts';
-import { duration, lanesWidth, timeView } from '../state/trace_state.ts';
+import { duration, timelineWidth, timeView } from '../state/trace_state.ts';
 
 /** The overview: drag its window, drag its ends, or drag a new one. */
 export function Overview({ canvas }: { canvas: { current: HTMLCanvasElement | null } }) {
@@ -13,20 +13,20 @@ export function Overview({ canvas }: { canvas: { current: HTMLCanvasElement | nu
   } | null>(null);
   const timeOf = (event: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
-    return timeAt(fitAll(duration.peek()), lanesWidth.peek(), event.clientX - box.left);
+    return timeAt(fitAll(duration.peek()), timelineWidth.peek(), event.clientX - box.left);
   };
   return (
     <canvas
       ref={canvas}
       class="trace-overview"
       role="img"
-      aria-label="The whole step, and the window of it that the lanes show"
+      aria-label="The whole step, and the time window that the timeline shows"
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.currentTarget.setPointerCapture(event.pointerId);
         const at = timeOf(event);
         const view = timeView.peek();
-        const near = (6 * spanOf(fitAll(duration.peek()))) / lanesWidth.peek();
+        const near = (6 * spanOf(fitAll(duration.peek()))) / timelineWidth.peek();
         const whole = spanOf(view) > duration.peek() * 0.98;
         const kind =
           Math.abs(at - view.t0) < near
@@ -58,7 +58,7 @@ export function Overview({ canvas }: { canvas: { current: HTMLCanvasElement | nu
         drag.current = null;
         if (now?.kind !== 'new') return;
         const at = timeOf(event);
-        const moved = (Math.abs(at - now.at) / spanOf(fitAll(duration.peek()))) * lanesWidth.peek();
+        const moved = (Math.abs(at - now.at) / spanOf(fitAll(duration.peek()))) * timelineWidth.peek();
         if (moved < 3 && spanOf(now.view) < duration.peek()) {
           windowOfTime.value = panBy(now.view, at - (now.view.t0 + now.view.t1) / 2, duration.peek());
         }

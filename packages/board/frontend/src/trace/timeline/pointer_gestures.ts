@@ -1,15 +1,15 @@
-/** What the pointer does on the lanes and on the ruler: zoom, pan, select. */
+/** Pointer gestures on the timeline and the ruler: zoom, pan, select. */
 
 import { windowOfTime } from '../address/address_fields.ts';
-import { lanesBetween } from '../layout/rows.ts';
+import { tracksBetween } from '../layout/rows.ts';
 import { clamped, fitRange, panBy, spanOf, timeAt, zoomAbout } from '../layout/time_view.ts';
 import { goToSlice, selectArea, selectSlice } from '../state/trace_selection.ts';
-import { duration, lanesScroll, lanesWidth, rows, timeView } from '../state/trace_state.ts';
-import { hitAt, hovered, modelOfSection, type Pointed, pointAgain, pointedAt, pointer } from './hit_test.ts';
-import type { LanesCanvas } from './timeline_canvas.ts';
+import { duration, rows, timelineScroll, timelineWidth, timeView } from '../state/trace_state.ts';
+import { hitAt, hovered, modelOfSection, type Pointed, pointedAt, pointer, updateHover } from './hit_test.ts';
+import type { TimelineCanvas } from './timeline_canvas.ts';
 
 const WHEEL = 0.0016;
-/** A pointer that moves less than this has not moved. */
+/** A press and release that moves less than this is a click. */
 const STILL_PX = 4;
 
 interface Drag {
@@ -22,17 +22,17 @@ interface Drag {
   moved: boolean;
 }
 
-export class LanesPointer {
-  private readonly canvas: LanesCanvas;
+export class PointerGestures {
+  private readonly canvas: TimelineCanvas;
   private readonly scroller: HTMLElement;
   private drag: Drag | null = null;
 
-  constructor(canvas: LanesCanvas, scroller: HTMLElement) {
+  constructor(canvas: TimelineCanvas, scroller: HTMLElement) {
     this.canvas = canvas;
     this.scroller = scroller;
   }
 
-  /** Listens. Returns: what ends that. */
+  /** Starts listening. Returns: a function that ends it. */
   listen(): () => void {
     const { lanes, ruler, overview } = this.canvas;
     const stop = new AbortController();
@@ -60,7 +60,7 @@ export class LanesPointer {
       this.scroller.scrollTop += event.deltaY;
       return;
     }
-    const width = lanesWidth.peek();
+    const width = timelineWidth.peek();
     const unit = event.deltaMode === 1 ? 20 : 1;
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       windowOfTime.value = panBy(view, (event.deltaX * unit * spanOf(view)) / width, duration.peek());
@@ -82,7 +82,7 @@ export class LanesPointer {
   private begin(kind: Drag['kind'], event: PointerEvent, at: Pointed): void {
     (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
     const { clientX: x, clientY: y } = event;
-    this.drag = { kind, x, y, at, view: timeView.peek(), scroll: lanesScroll.peek(), moved: false };
+    this.drag = { kind, x, y, at, view: timeView.peek(), scroll: timelineScroll.peek(), moved: false };
   }
 
   private readonly down = (event: PointerEvent) => {
@@ -101,7 +101,7 @@ export class LanesPointer {
     pointer.y = at.y;
     pointer.clientX = event.clientX;
     pointer.clientY = event.clientY;
-    pointAgain();
+    updateHover();
     this.canvas.redraw();
   }
 
@@ -117,7 +117,7 @@ export class LanesPointer {
     this.canvas.dragged = true;
     hovered.value = null;
     if (now.kind === 'pan') {
-      const by = (-dx * spanOf(now.view)) / lanesWidth.peek();
+      const by = (-dx * spanOf(now.view)) / timelineWidth.peek();
       const moved = { t0: now.view.t0 + by, t1: now.view.t1 + by };
       windowOfTime.value = clamped(moved, duration.peek());
       this.scroller.scrollTop = now.scroll - dy;
@@ -128,7 +128,7 @@ export class LanesPointer {
     const model = modelOfSection(section);
     if (!model) return;
     const all = now.kind === 'range';
-    const lanes = all ? null : lanesBetween(rows.peek(), section, now.at.y, at.y, lanesScroll.peek());
+    const lanes = all ? null : tracksBetween(rows.peek(), section, now.at.y, at.y, timelineScroll.peek());
     const t0 = Math.max(0, Math.min(now.at.time, at.time));
     selectArea({ trace: model.id, t0, t1: Math.max(t0 + 1, now.at.time, at.time), lanes });
   };
@@ -150,7 +150,7 @@ export class LanesPointer {
     selectArea(null);
   };
 
-  /** Shows what is double-clicked as large as it gets. */
+  /** Zooms in on the item that was double-clicked. */
   private readonly double = (event: MouseEvent) => {
     const hit = hitAt(this.place(event));
     if (!hit) return;
@@ -158,7 +158,7 @@ export class LanesPointer {
     windowOfTime.value = fitRange(start, start + dur, duration.peek(), merged ? 1 : 0.5);
   };
 
-  /** The browser took the pointer away, for a gesture of its own: nothing is selected by it. */
+  /** The browser uses the pointer for its own gesture, so it selects nothing. */
   private readonly cancel = () => this.end();
 
   private end(): void {

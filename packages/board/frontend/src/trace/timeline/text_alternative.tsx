@@ -1,4 +1,4 @@
-/** What the canvas shows, as lists: for those who do not see it, and for tests. */
+/** The content of the canvas as lists, for screen readers. */
 
 import { useSignalEffect } from '@preact/signals';
 import { useRef, useState } from 'preact/hooks';
@@ -8,23 +8,26 @@ import { itemsBetween, MERGED } from '../data/trace_items.ts';
 import { rows, sections, selectedArea, selectedSlice, shown, timeView } from '../state/trace_state.ts';
 
 const MOST_ITEMS = 12;
-const MOST_LANES = 100;
+const MOST_TRACKS = 100;
 const WAIT_MS = 250;
 
-interface MirrorLane {
+interface TrackText {
   title: string;
   items: string[];
   more: number;
 }
 
-export function Mirror() {
-  const [{ lanes, more }, setLanes] = useState<{ lanes: MirrorLane[]; more: number }>({ lanes: [], more: 0 });
+export function TextAlternative() {
+  const [{ tracks, more }, setTracks] = useState<{ tracks: TrackText[]; more: number }>({
+    tracks: [],
+    more: 0,
+  });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useSignalEffect(() => {
     void [timeView.value, rows.value];
     for (const model of shown.value) void model.version.value;
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setLanes(mirrored()), WAIT_MS);
+    timer.current = setTimeout(() => setTracks(trackTexts()), WAIT_MS);
   });
   const slice = selectedSlice.value;
   const area = selectedArea.value;
@@ -32,7 +35,7 @@ export function Mirror() {
     <div class="hidden-for-the-eye">
       <p id="trace-keys">
         Arrow keys go from slice to slice; with Shift they select an area. W and S zoom, A and D pan, F fits,
-        M marks, Escape clears. The list named Lanes says what is seen.
+        M marks, Escape clears. The list named Tracks has what is visible.
       </p>
       <p role="status">
         {slice
@@ -40,35 +43,35 @@ export function Mirror() {
           : 'No slice is selected'}
         {area &&
           `. Area: ${nanosecondsText(area.t1 - area.t0)} from ${nanosecondsText(area.t0)}, ${
-            area.lanes ? `lanes ${area.lanes.map((lane) => lane + 1).join(', ')}` : 'all lanes'
+            area.lanes ? `tracks ${area.lanes.map((lane) => lane + 1).join(', ')}` : 'all tracks'
           }`}
       </p>
-      <ul id="trace-mirror" aria-label="Lanes">
-        {lanes.map((lane) => (
-          <li key={lane.title} data-lane={lane.title}>
-            {lane.title}
+      <ul id="trace-mirror" aria-label="Tracks">
+        {tracks.map((track) => (
+          <li key={track.title}>
+            {track.title}
             <ul>
-              {lane.items.map((item) => (
+              {track.items.map((item) => (
                 <li key={item}>{item}</li>
               ))}
-              {lane.more > 0 && <li>and {lane.more} more</li>}
+              {track.more > 0 && <li>and {track.more} more</li>}
             </ul>
           </li>
         ))}
-        {more > 0 && <li>and {more} more lanes</li>}
+        {more > 0 && <li>and {more} more tracks</li>}
       </ul>
     </div>
   );
 }
 
-function mirrored(): { lanes: MirrorLane[]; more: number } {
+function trackTexts(): { tracks: TrackText[]; more: number } {
   const view = timeView.peek();
   const models = shown.peek();
   const parts = sections.peek();
-  const all = rows.peek().filter((row) => row.kind === 'lane');
+  const all = rows.peek().filter((row) => row.kind === 'track');
   return {
-    more: Math.max(0, all.length - MOST_LANES),
-    lanes: all.slice(0, MOST_LANES).map((row) => {
+    more: Math.max(0, all.length - MOST_TRACKS),
+    tracks: all.slice(0, MOST_TRACKS).map((row) => {
       const section = parts[row.section];
       const model = models.find((one) => one.id === section?.trace);
       const lane = section?.lanes[row.lanes[0]!];
@@ -80,7 +83,7 @@ function mirrored(): { lanes: MirrorLane[]; more: number } {
       if (!items || !header) return { title, items: [], more: 0 };
       const [from, to] = itemsBetween(items, row.lanes[0]!, view.t0, view.t1);
       const { dur, kind, count, op, name, start } = items.columns;
-      // The longest of them, in order of time.
+      // The longest items, in order of time.
       const longest = Array.from({ length: to - from }, (_, k) => from + k)
         .sort((a, b) => dur[b]! - dur[a]!)
         .slice(0, MOST_ITEMS)

@@ -1,47 +1,47 @@
-/** The three canvases of the page: draws them when something changed, once a frame. */
+/** The three canvases of the timeline: drawn at most once a frame, when something changed. */
 import { signal } from '@preact/signals';
 import { themeVersion } from '../../style/theme.ts';
 import { colouring, mark, showArrows, showCritical } from '../address/address_fields.ts';
 import { familyOfNode } from '../data/node_families.ts';
 import type { TraceItems } from '../data/trace_items.ts';
 import type { TraceModel } from '../data/trace_model.ts';
-import type { LeftOut } from '../draw/draw_arrows.ts';
+import type { ArrowCounts } from '../draw/draw_arrows.ts';
 import { drawOverview, drawRuler, drawWindow } from '../draw/draw_overview.ts';
-import { drawLanes } from '../draw/draw_tracks.ts';
-import type { LanesPicture } from '../draw/timeline_scene.ts';
-import { type Ink, inkNow, type Painted, paint } from '../draw/trace_colours.ts';
+import { drawTimeline } from '../draw/draw_tracks.ts';
+import type { TimelineScene } from '../draw/timeline_scene.ts';
+import { type Painted, paint, type ThemeColours, themeColours } from '../draw/trace_colours.ts';
 import { topOf } from '../layout/rows.ts';
 import { fitAll } from '../layout/time_view.ts';
 import { found } from '../state/trace_search.ts';
 import {
   duration,
-  lanesHeight,
-  lanesScroll,
-  lanesWidth,
   rows,
   sections,
   selectedArea,
   selectedSlice,
   shown,
+  timelineHeight,
+  timelineScroll,
+  timelineWidth,
   timeView,
 } from '../state/trace_state.ts';
-import { hovered, pointAgain, pointer } from './hit_test.ts';
+import { hovered, pointer, updateHover } from './hit_test.ts';
 
 export const OVERVIEW_HEIGHT = 48;
 export const RULER_HEIGHT = 24;
-/** Lanes so far out of sight are asked for too. */
+/** Tracks this close to the visible ones are requested too. */
 const BEYOND_PX = 200;
 
-/** How long drawing took, the last times; for tests. */
+/** How long the last frames took to draw; for tests. */
 export const frameTimes: number[] = [];
-/** When the window was last drawn, and of which items; for tests. */
+/** When the timeline was last drawn, and from which version of the items; for tests. */
 export const lastDrawn = { at: 0, version: 0, sharp: false };
-/** Arrows in sight, and those that are drawn, of the last picture. */
-export const arrowsLeftOut = signal<LeftOut>({ seen: 0, drawn: 0 });
+/** Visible and drawn arrows of the last frame. */
+export const arrowCounts = signal<ArrowCounts>({ seen: 0, drawn: 0 });
 
 const painted = new WeakMap<TraceItems, { key: string; of: Painted }>();
 
-function paintedOf(model: TraceModel, items: TraceItems, ink: Ink): Painted {
+function paintedOf(model: TraceModel, items: TraceItems, ink: ThemeColours): Painted {
   const by = colouring.peek();
   const key = `${by} ${themeVersion.peek()} ${by === 'family' && familyOfNode.peek() !== null}`;
   const kept = painted.get(items);
@@ -66,11 +66,11 @@ function sized(canvas: HTMLCanvasElement, width: number, height: number): Canvas
   return on;
 }
 
-/** Says to each trace what of it is seen, so that it fetches what is not sharp. */
-export function askForWindow(): void {
+/** Tells each trace which window and tracks are visible, so that it fetches what is missing. */
+export function requestWindows(): void {
   const view = timeView.peek();
-  const scroll = lanesScroll.peek();
-  const height = lanesHeight.peek();
+  const scroll = timelineScroll.peek();
+  const height = timelineHeight.peek();
   const seen = rows.peek().filter((row) => {
     const top = topOf(row, scroll);
     return top + row.height > -BEYOND_PX && top < height + BEYOND_PX;
@@ -78,15 +78,15 @@ export function askForWindow(): void {
   sections.peek().forEach((section, s) => {
     const model = shown.peek().find((one) => one.id === section.trace);
     const lanes = seen.filter((row) => row.section === s).flatMap((row) => row.lanes);
-    model?.show({ t0: view.t0, t1: view.t1, width: lanesWidth.peek(), lanes });
+    model?.show({ t0: view.t0, t1: view.t1, width: timelineWidth.peek(), lanes });
   });
 }
 
-export class LanesCanvas {
+export class TimelineCanvas {
   readonly lanes: HTMLCanvasElement;
   readonly ruler: HTMLCanvasElement;
   readonly overview: HTMLCanvasElement;
-  /** While something is dragged the ruler has no cursor. */
+  /** While the pointer drags, the ruler shows no cursor. */
   dragged = false;
   private frame = 0;
   private kept: { key: unknown[]; canvas: HTMLCanvasElement } | null = null;
@@ -108,17 +108,17 @@ export class LanesCanvas {
 
   private draw(): void {
     this.frame = 0;
-    const [width, height] = [lanesWidth.peek(), lanesHeight.peek()];
+    const [width, height] = [timelineWidth.peek(), timelineHeight.peek()];
     if (width < 10 || height < 1) return;
     const began = performance.now();
-    if (!this.dragged) pointAgain();
-    const ink = inkNow();
+    if (!this.dragged) updateHover();
+    const ink = themeColours();
     const view = timeView.peek();
     const models = shown.peek();
-    const picture: LanesPicture = {
+    const picture: TimelineScene = {
       width,
       height,
-      scroll: lanesScroll.peek(),
+      scroll: timelineScroll.peek(),
       view,
       rows: rows.peek(),
       sections: models
@@ -142,7 +142,7 @@ export class LanesCanvas {
       mark: mark.peek(),
       ratio: devicePixelRatio || 1,
     };
-    const left = drawLanes(sized(this.lanes, width, height), picture);
+    const left = drawTimeline(sized(this.lanes, width, height), picture);
     const cursor = hovered.peek() || this.dragged ? null : pointer.time;
     const range = mark.peek() ?? selectedArea.peek();
     const ruler = sized(this.ruler, width, RULER_HEIGHT);
@@ -153,12 +153,12 @@ export class LanesCanvas {
     lastDrawn.sharp = models.every((model) => model.settled);
     frameTimes.push(lastDrawn.at - began);
     if (frameTimes.length > 200) frameTimes.shift();
-    const before = arrowsLeftOut.peek();
-    if (before.seen !== left.seen || before.drawn !== left.drawn) arrowsLeftOut.value = left;
+    const before = arrowCounts.peek();
+    if (before.seen !== left.seen || before.drawn !== left.drawn) arrowCounts.value = left;
   }
 
-  /** The overview is drawn once; then only the window over it changes. */
-  private drawWhole(whole: TraceModel | undefined, width: number, ink: Ink): void {
+  /** Draws the overview; its content is cached, because usually only the window over it changes. */
+  private drawWhole(whole: TraceModel | undefined, width: number, ink: ThemeColours): void {
     const full = fitAll(duration.peek());
     const on = sized(this.overview, width, OVERVIEW_HEIGHT);
     const items = whole?.whole ?? null;

@@ -1,4 +1,4 @@
-/** The lanes: titles at the left, the canvas beside them, the ruler and the overview above. */
+/** The timeline: track titles at the left, the canvas beside them, ruler and overview above. */
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { themeVersion } from '../../style/theme.ts';
@@ -7,27 +7,27 @@ import { familyOfNode } from '../data/node_families.ts';
 import { found } from '../state/trace_search.ts';
 import {
   duration,
-  lanesHeight,
-  lanesScroll,
-  lanesWidth,
   rows,
   sections,
   selectedArea,
   selectedSlice,
   shown,
+  timelineHeight,
+  timelineScroll,
+  timelineWidth,
   timeView,
 } from '../state/trace_state.ts';
 import { hovered } from './hit_test.ts';
 import { HoverCard } from './hover_card.tsx';
 import { Overview } from './overview.tsx';
-import { LanesPointer } from './pointer_gestures.ts';
-import { askForWindow, LanesCanvas, OVERVIEW_HEIGHT, RULER_HEIGHT } from './timeline_canvas.ts';
-import { Corner } from './track_filter.tsx';
-import { Gutter, Tall } from './track_titles.tsx';
+import { PointerGestures } from './pointer_gestures.ts';
+import { OVERVIEW_HEIGHT, RULER_HEIGHT, requestWindows, TimelineCanvas } from './timeline_canvas.ts';
+import { TrackFilter } from './track_filter.tsx';
+import { ScrollArea, TrackTitles } from './track_titles.tsx';
 
 const GUTTER = 188;
 
-export function LanesView() {
+export function TimelineView() {
   const outer = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const lanes = useRef<HTMLCanvasElement>(null);
@@ -36,15 +36,15 @@ export function LanesView() {
 
   useEffect(() => {
     const [frame, scroll] = [outer.current!, scroller.current!];
-    const canvas = new LanesCanvas(lanes.current!, ruler.current!, overview.current!);
+    const canvas = new TimelineCanvas(lanes.current!, ruler.current!, overview.current!);
     const measure = () => {
       const box = frame.getBoundingClientRect();
       const bar = scroll.offsetWidth - scroll.clientWidth;
-      lanesWidth.value = Math.max(100, Math.floor(box.width - GUTTER - bar));
-      lanesHeight.value = Math.floor(box.height - OVERVIEW_HEIGHT - RULER_HEIGHT);
+      timelineWidth.value = Math.max(100, Math.floor(box.width - GUTTER - bar));
+      timelineHeight.value = Math.floor(box.height - OVERVIEW_HEIGHT - RULER_HEIGHT);
     };
     const scrolled = () => {
-      lanesScroll.value = scroll.scrollTop;
+      timelineScroll.value = scroll.scrollTop;
     };
     measure();
     scrolled();
@@ -53,20 +53,20 @@ export function LanesView() {
     observer.observe(scroll.firstElementChild!);
     scroll.addEventListener('scroll', scrolled, { passive: true });
     const ends = [
-      new LanesPointer(canvas, scroll).listen(),
-      // Plain effects: those of useSignalEffect wait for a frame before they ask for the next one.
+      new PointerGestures(canvas, scroll).listen(),
+      // Plain effects run at once; useSignalEffect waits for a frame, and drawing for another.
       effect(() => {
         for (const model of shown.value) void model.header.value;
-        void [timeView.value, rows.value, sections.value, lanesScroll.value];
-        void [lanesWidth.value, lanesHeight.value];
-        askForWindow();
+        void [timeView.value, rows.value, sections.value, timelineScroll.value];
+        void [timelineWidth.value, timelineHeight.value];
+        requestWindows();
       }),
       effect(() => {
         for (const model of shown.value) {
           void model.version.value;
           void model.summary.value;
         }
-        void [timeView.value, rows.value, lanesScroll.value, lanesWidth.value, lanesHeight.value];
+        void [timeView.value, rows.value, timelineScroll.value, timelineWidth.value, timelineHeight.value];
         void [colouring.value, themeVersion.value, showCritical.value, showArrows.value, found.value];
         void [selectedSlice.value, hovered.value, selectedArea.value, mark.value, duration.value];
         void familyOfNode.value;
@@ -82,8 +82,8 @@ export function LanesView() {
   }, []);
 
   return (
-    <div class="trace-lanes" ref={outer}>
-      <Corner />
+    <div class="trace-timeline" ref={outer}>
+      <TrackFilter />
       <Overview canvas={overview} />
       <canvas
         ref={ruler}
@@ -93,18 +93,18 @@ export function LanesView() {
         title="Drag to select a range of time"
       />
       <div class="trace-scroll" ref={scroller}>
-        <Tall>
-          <Gutter />
+        <ScrollArea>
+          <TrackTitles />
           {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: it takes keys: no picture, but an application */}
           <canvas
             ref={lanes}
             class="trace-canvas"
             tabIndex={0}
             role="application"
-            aria-label="Lanes of the step"
+            aria-label="Timeline of the step"
             aria-describedby="trace-keys"
           />
-        </Tall>
+        </ScrollArea>
       </div>
       <HoverCard />
     </div>

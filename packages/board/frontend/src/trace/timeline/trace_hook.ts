@@ -14,9 +14,9 @@ import {
 } from '../state/trace_state.ts';
 import { hovered } from './hit_test.ts';
 import { layoutOf } from './item_rects.ts';
-import { arrowsLeftOut, frameTimes, lastDrawn } from './timeline_canvas.ts';
+import { arrowCounts, frameTimes, lastDrawn } from './timeline_canvas.ts';
 
-/** All that the page shows; the parts are found out when they are asked for. */
+/** The state of the page; getters compute costly parts on demand. */
 expose('trace', () => {
   const model = mainTrace.peek();
   const summary = model?.summary.peek();
@@ -32,7 +32,7 @@ expose('trace', () => {
     mark: mark.peek(),
     hovered: hovered.peek() && { ...hovered.peek() },
     markedOf: markedOf.peek(),
-    arrows: { ...arrowsLeftOut.peek() },
+    arrows: { ...arrowCounts.peek() },
     marked: model?.marked.length ?? 0,
     analysed: model?.header.peek()?.analysed ?? false,
     drawn: { ...lastDrawn },

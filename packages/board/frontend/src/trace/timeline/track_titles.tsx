@@ -1,4 +1,4 @@
-/** The titles of the lanes, at their left; groups open and close. */
+/** The titles of the tracks, and of the groups that open and close. */
 
 import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -8,7 +8,7 @@ import { percent } from '../../units/numbers.ts';
 import { heightOf, type Row } from '../layout/rows.ts';
 import { rows, sections, shown, toggleGroup, toggleHidden, togglePinned } from '../state/trace_state.ts';
 
-export function Tall({ children }: { children: ComponentChildren }) {
+export function ScrollArea({ children }: { children: ComponentChildren }) {
   const height = useComputed(() => heightOf(rows.value) + 24);
   return (
     <div class="trace-tall" style={{ minHeight: `${height.value}px` }}>
@@ -17,7 +17,7 @@ export function Tall({ children }: { children: ComponentChildren }) {
   );
 }
 
-export function Gutter() {
+export function TrackTitles() {
   const all = rows.value;
   const pinned = all.filter((row) => row.pinned);
   return (
@@ -71,10 +71,10 @@ function Title({ row }: { row: Row }) {
       <span class="trace-title" title={safeText(row.title)}>
         {safeText(row.title)}
       </span>
-      {row.kind === 'lane' && row.title && (
+      {row.kind === 'track' && row.title && (
         <>
           <span class="faint">{percent(share)}</span>
-          <span class="trace-lane-tools">
+          <span class="trace-track-tools">
             <button
               type="button"
               aria-pressed={row.pinned}

@@ -3,17 +3,17 @@ import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { count } from '../../units/numbers.ts';
 import { pattern } from '../address/address_fields.ts';
-import { askToFind, type Found, found, goToFound, warm } from '../state/trace_search.ts';
+import { type Found, findRequests, found, goToFound, warm } from '../state/trace_search.ts';
 import { mainTrace } from '../state/trace_state.ts';
 
 export function FindBox() {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    let heard = askToFind.peek();
+    let heard = findRequests.peek();
     // A plain effect runs at once; useSignalEffect would lose what is typed before the next frame.
     return effect(() => {
-      if (askToFind.value === heard) return;
-      heard = askToFind.peek();
+      if (findRequests.value === heard) return;
+      heard = findRequests.peek();
       box.current?.focus();
       box.current?.select();
     });

@@ -13,7 +13,7 @@ import {
 } from '../address/address_fields.ts';
 import { chosen, mainTrace, showScopes } from '../state/trace_state.ts';
 import { fit } from '../timeline/keys.ts';
-import { arrowsLeftOut } from '../timeline/timeline_canvas.ts';
+import { arrowCounts } from '../timeline/timeline_canvas.ts';
 import { FindBox } from './find_box.tsx';
 import { CompareMenu, RunChoice, StepChoice } from './step_choice.tsx';
 
@@ -80,7 +80,7 @@ function ColourChoice() {
 
 /** Switches for what is drawn over and between the tracks. */
 function Overlays() {
-  const arrows = arrowsLeftOut.value;
+  const arrows = arrowCounts.value;
   return (
     <>
       <Toggle of={showCritical} title="What the step had to wait for (C)">
