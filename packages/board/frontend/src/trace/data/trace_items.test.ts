@@ -71,7 +71,7 @@ test('the item under the pointer is the nearest within the slop', () => {
   assert.equal(itemAt(items, 0, 1e9, 5), -1);
 });
 
-test('replies about lanes of their own are one, and keep their names', () => {
+test('replies about tracks of their own are one, and keep their names', () => {
   const part = (lane: number, name: string) => ({
     names: [name, 'both'],
     columns: {

@@ -27,16 +27,16 @@ const lanes = [
 ];
 const section: Section = { trace: 7, title: '', duration: 100, lanes, memory: ['cpu'] };
 
-test('a device of several lanes is a group, a device of one is its lane', () => {
+test('a device of several tracks is a group, a device of one is its track', () => {
   const rows = layOutRows([section], UNCHANGED, true);
   assert.deepEqual(
     rows.map((row) => [row.kind, row.title, row.lanes]),
     [
       ['group', 'w0 · CPU:0', []],
-      ['lane', 'thread 0', [0]],
-      ['lane', '', [1]],
-      ['lane', 'w0 · GPU:0', [2]],
-      ['lane', 'w1 · CPU:0', [3]],
+      ['track', 'thread 0', [0]],
+      ['track', '', [1]],
+      ['track', 'w0 · GPU:0', [2]],
+      ['track', 'w1 · CPU:0', [3]],
       ['memory', 'cpu', []],
     ],
   );
@@ -58,7 +58,7 @@ test('rows follow each other without gaps', () => {
   assert.equal(rowAt(rows, -1, 0), null);
 });
 
-test('a closed group draws all its lanes in one row', () => {
+test('a closed group draws all its tracks in one row', () => {
   const rows = layOutRows([section], { ...UNCHANGED, closed: new Set(['w0|CPU:0']) }, false);
   assert.deepEqual(rows[0]!.lanes, [0, 1]);
   assert.equal(rows.length, 3);
@@ -67,14 +67,14 @@ test('a closed group draws all its lanes in one row', () => {
   assert.equal(trackMiddle(rows, 1, 0, 0), null);
 });
 
-test('lanes grow into the room, headings do not', () => {
+test('tracks grow into the room, headings do not', () => {
   const [low, high] = [1, 1.5].map((stretch) => layOutRows([section], UNCHANGED, true, stretch));
   assert.equal(high![0]!.height, low![0]!.height);
   assert.equal(high![1]!.height, low![1]!.height * 1.5);
   assert.ok(heightOf(high!) > heightOf(low!));
 });
 
-test('a lane has its scopes above it, what overlaps it has none', () => {
+test('a track has its scopes above it, what overlaps it has none', () => {
   const rows = layOutRows([section], UNCHANGED, false, 1, 2);
   assert.deepEqual(
     rows.slice(0, 6).map((row) => [row.kind, row.of, row.lanes]),
@@ -82,14 +82,14 @@ test('a lane has its scopes above it, what overlaps it has none', () => {
       ['group', -1, []],
       ['scopes', 0, []],
       ['scopes', 0, []],
-      ['lane', -1, [0]],
-      ['lane', -1, [1]],
+      ['track', -1, [0]],
+      ['track', -1, [1]],
       ['scopes', 2, []],
     ],
   );
 });
 
-test('an area selects the lanes that it touches, of its own step', () => {
+test('an area selects the tracks that it touches, of its own step', () => {
   const rows = layOutRows([section, { ...section, title: 'b' }], UNCHANGED, false);
   const [, first, second, third] = rows;
   assert.deepEqual(tracksBetween(rows, 0, first!.y + 1, third!.y + 1, 0), [0, 1, 2]);
@@ -97,17 +97,17 @@ test('an area selects the lanes that it touches, of its own step', () => {
   assert.deepEqual(tracksBetween(rows, 1, 0, 10, 0), []);
 });
 
-test('pinned lanes come first and stay where they are when the others are scrolled', () => {
+test('pinned tracks come first and stay where they are when the others are scrolled', () => {
   const choice = { ...UNCHANGED, pinned: new Set([trackKey(lanes[3]!)]) };
   const rows = layOutRows([section], choice, true);
   assert.deepEqual(
     rows.map((row) => [row.kind, row.lanes, row.pinned]),
     [
-      ['lane', [3], true],
+      ['track', [3], true],
       ['group', [], false],
-      ['lane', [0], false],
-      ['lane', [1], false],
-      ['lane', [2], false],
+      ['track', [0], false],
+      ['track', [1], false],
+      ['track', [2], false],
       ['memory', [], false],
     ],
   );
@@ -124,7 +124,7 @@ test('pinned lanes come first and stay where they are when the others are scroll
   assert.equal(trackMiddle(rows, 0, 2, scroll), trackMiddle(rows, 0, 2, 0)! - scroll);
 });
 
-test('lanes that are hidden or that the filter leaves out have no row, nor has a group without lanes', () => {
+test('tracks that are hidden or that the filter leaves out have no row, nor has a group without tracks', () => {
   const hidden = layOutRows([section], { ...UNCHANGED, hidden: new Set([trackKey(lanes[2]!)]) }, false);
   assert.deepEqual(
     hidden.flatMap((row) => row.lanes),
