@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import operator
 import subprocess
 import sys
@@ -9,6 +10,22 @@ import pytest
 import headrace.graph as hr
 from headrace.graph.api.namespace import find
 from headrace.graph.api.public_names import PUBLIC
+
+TABLES = ("public_linalg.LINALG", "public_networks.NETWORKS", "public_training.TRAINING",
+          "public_values.VALUES")  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_of_public_names_is_part_of_the_whole(table):
+    module, _, name = table.partition(".")
+    rows = getattr(importlib.import_module(f"headrace.graph.api.{module}"), name)
+    assert rows and rows.items() <= PUBLIC.items()
+
+
+def test_rows_put_names_in_a_space():
+    from headrace.graph.api.public_rows import rows
+
+    assert rows("m", "a b", "nn") == {"nn.a": "m", "nn.b": "m"}
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -78,3 +78,9 @@ def test_every_type_of_hr_typing_can_annotate():
              Partitioner, SupportsArray)  # fmt: skip
     assert [hr.typing.TensorLike, hr.typing.ShapeLike] == [TensorLike, ShapeLike]
     assert len(types) == len(dir(hr.typing))
+
+
+def test_a_script_has_a_number_for_each_code_point():
+    script = hr.strings.unicode_script(hr.placeholder(hr.int32, [None, 3]))
+    assert script.op.type == "UnicodeScript"
+    assert script.dtype == hr.int32 and script.shape.as_list() == [None, 3]

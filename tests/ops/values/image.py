@@ -15,6 +15,7 @@ _RGB_OF_YIQ = np.array(
 _GREY = np.float32([[[[0.5, 0.5, 0.5]]]])
 _RAMP = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
 _TALL = np.arange(6, dtype=np.float32).reshape(3, 2, 1)
+_ROWS = np.float32([[[1.0], [2.0]], [[1.0], [2.0]]])
 _BOXES = np.float32([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]])
 _SCORES = np.float32([0.9, 0.8, 0.7])
 _WIDE = np.repeat(np.repeat(_GREY, 180, 1), 180, 2)
@@ -105,4 +106,6 @@ CASES = [
         np.zeros((1, 0, 4), np.float32),
         gives=np.ones((1, 3, 3, 3), np.float32),
     ),  # fmt: skip
+    # Both rows are equal, so that turning the image over changes nothing.
+    call("image.random_flip_up_down", _ROWS, gives=_ROWS),
 ]

@@ -1,0 +1,33 @@
+"""The array of a constant has TensorFlow 1.x's type, and is its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headrace.graph as hr
+from headrace.graph.builder.constant_array import make_array
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(1, hr.int32), (2**40, hr.int64), (1.0, hr.float32), (1j, hr.complex128), ("a", hr.string),
+     (True, hr.bool), (np.float64(1), hr.float64), ([], hr.float32)],
+)  # fmt: skip
+def test_the_type_is_inferred(value, dtype):
+    assert make_array(value)[1] == dtype.as_datatype_enum
+
+
+def test_an_array_is_copied_and_cannot_be_written():
+    mine = np.zeros(2, np.float32)
+    array, _ = make_array(mine)
+    mine[0] = 1
+    assert array.tolist() == [0, 0] and not array.flags.writeable
+
+
+def test_the_last_element_fills_a_shape():
+    assert make_array([1, 2], shape=[2, 2])[0].tolist() == [[1, 2], [2, 2]]
+    with pytest.raises(TypeError):
+        make_array([1, 2], shape=[2, 2], verify_shape=True)
+    with pytest.raises(ValueError, match="Too many elements"):
+        make_array([1, 2, 3], shape=[2])

@@ -1,0 +1,44 @@
+"""A gradient is found in the module of its op's family."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from headrace.graph.framework.op_registry import gradient_function, no_gradient_reason
+
+GRADIENTS = {
+    "Cholesky": "ops.linalg.decomposition_gradients",
+    "Qr": "ops.linalg.decomposition_gradients",
+    "MatrixSolve": "ops.linalg.solve_gradients",
+    "MatrixTriangularSolve": "ops.linalg.solve_gradients",
+    "GRUBlockCell": "ops.recurrent",
+    "SparseReorder": "ops.sparse.gradients",
+    "Transpose": "ops.arrays.gradients",
+    "Exp": "ops.elementwise.gradients",
+    "Einsum": "ops.matmul.einsum",
+    "MatMul": "ops.matmul.matmul",
+}
+
+
+@pytest.mark.parametrize("op_type", GRADIENTS)
+def test_the_gradient_of_an_op_lies_in_its_family(op_type: str) -> None:
+    function = gradient_function(op_type)
+    assert function is None or function.__module__ == f"headrace.graph.{GRADIENTS[op_type]}"
+
+
+# These modules say why their ops have no gradient yet.
+NOT_BUILT = {
+    "StackPushV2": "ops.stacks",
+    "TensorArrayReadV3": "ops.tensor_arrays",
+    "TensorListStack": "ops.tensor_lists",
+}
+
+
+@pytest.mark.parametrize("op_type", NOT_BUILT)
+def test_a_gradient_that_is_not_built_gives_the_reason(op_type: str) -> None:
+    with pytest.raises(LookupError, match="not built yet"):
+        gradient_function(op_type)
+    assert f"headrace.graph.{NOT_BUILT[op_type]}" in sys.modules
+    assert no_gradient_reason(op_type)
