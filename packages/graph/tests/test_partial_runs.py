@@ -35,7 +35,7 @@ def test_a_run_ends_with_its_last_feed_and_fetch():
     plan = FetchPlan(hr.get_default_graph(), y)
     runs = partial_runs.PartialRuns()
     handle = runs.set_up(Service(), [x], plan)
-    runs.go_on(handle, runs.find(handle), {x.name: 1.0}, plan)
+    runs.advance(handle, runs.find(handle), {x.name: 1.0}, plan)
     with pytest.raises(ValueError, match="no partial run has the handle"):
         runs.find(handle)
 
