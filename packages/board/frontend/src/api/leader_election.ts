@@ -1,34 +1,34 @@
-/** Pages of one browser take turns: one of those that are seen does a work for all of them. */
+/** Elects one of a browser's visible pages as the leader, which does a work for all of them. */
 
 /**
- * Calls `lead` when the turn has come, and aborts its signal when the page is hidden or left; the next page
- * that is seen then has its turn. Without locks (pages that came by plain http from another machine) every
- * page that is seen leads.
+ * Calls `lead` when this page becomes the leader, and aborts its signal when the page is hidden or left; the next
+ * visible page then becomes the leader. Without locks (pages that came by plain http from another machine) every
+ * visible page leads.
  */
-export function takeTurns(name: string, lead: (until: AbortSignal) => void): void {
-  let turn: AbortController | null = null;
+export function electLeader(name: string, lead: (until: AbortSignal) => void): void {
+  let candidacy: AbortController | null = null;
 
   const enter = () => {
-    if (document.hidden || turn) return;
-    const mine = new AbortController();
-    turn = mine;
+    if (document.hidden || candidacy) return;
+    const current = new AbortController();
+    candidacy = current;
     const work = () =>
       new Promise<void>((done) => {
-        if (mine.signal.aborted) return done();
-        mine.signal.addEventListener('abort', () => done());
-        lead(mine.signal);
+        if (current.signal.aborted) return done();
+        current.signal.addEventListener('abort', () => done());
+        lead(current.signal);
       });
-    if (!canTell() || !navigator.locks) {
+    if (!canBroadcast() || !navigator.locks) {
       void work();
       return;
     }
-    navigator.locks.request(name, { signal: mine.signal }, work).catch(() => {
-      if (!mine.signal.aborted) void work(); // locks are forbidden here
+    navigator.locks.request(name, { signal: current.signal }, work).catch(() => {
+      if (!current.signal.aborted) void work(); // locks are forbidden here
     });
   };
   const leave = () => {
-    turn?.abort();
-    turn = null;
+    candidacy?.abort();
+    candidacy = null;
   };
   document.addEventListener('visibilitychange', () => (document.hidden ? leave() : enter()));
   addEventListener('pagehide', leave);
@@ -36,7 +36,7 @@ export function takeTurns(name: string, lead: (until: AbortSignal) => void): voi
   enter();
 }
 
-/** Whether pages can tell one another what they hear. */
-export function canTell(): boolean {
+/** Whether pages can send each other messages. */
+export function canBroadcast(): boolean {
   return typeof BroadcastChannel === 'function';
 }

@@ -1,66 +1,68 @@
 /**
- * Hears of changes as they happen. A browser opens six connections to a host over all its pages, so only one
- * page at a time follows the server, by server-sent events or by long polls where those do not get through,
- * and tells the others.
+ * Follows changes on the server. A browser opens at most six connections to a host over all its pages, so only
+ * one page at a time follows the server, by server-sent events or by long polls where those do not get through,
+ * and broadcasts the changes to the other pages.
  */
 import { effect, signal } from '@preact/signals';
 import { apiUrl, getJson } from './client.ts';
-import { canTell, takeTurns } from './leader_election.ts';
+import { canBroadcast, electLeader } from './leader_election.ts';
 import type { Change } from './types.ts';
 
 export type Connection = 'connecting' | 'live' | 'polling' | 'lost';
 export const connection = signal<Connection>('connecting');
 export const latest = signal<Change | null>(null);
-/** When the last change came, in milliseconds of the page's clock; 0: none yet. */
-export const heard = signal(0);
+/** When the last change was received, in milliseconds of the page's clock; 0: none yet. */
+export const changedAt = signal(0);
 /** Whether this page is the one that follows the server. */
 export const leads = signal(false);
 
 const RETRY_MS = 1000;
 const POLL_S = 25;
-/** A refused stream is tried again after this long: other pages may have gone. */
+/** A rejected stream is tried again after this long: other pages may have closed theirs. */
 const POLLS_FOR_MS = 60_000;
 
-interface Told {
+/** What the leader sends to the other pages. */
+interface Broadcast {
   connection: Connection;
   change: Change | null;
 }
-const ASK = 'what is new?';
+/** What a page sends that has just become visible. */
+const REQUEST = 'what is new?';
 
 export function follow(): void {
   const name = `headrace-news ${new URL('.', document.baseURI).pathname}`;
-  const others = canTell() ? new BroadcastChannel(name) : null;
-  const tell = () => {
-    const told: Told = { connection: connection.peek(), change: latest.peek() };
-    others?.postMessage(told);
+  const others = canBroadcast() ? new BroadcastChannel(name) : null;
+  const broadcast = () => {
+    const message: Broadcast = { connection: connection.peek(), change: latest.peek() };
+    others?.postMessage(message);
   };
-  const ask = () => {
-    if (!document.hidden && !leads.peek()) others?.postMessage(ASK);
+  const requestLatest = () => {
+    if (!document.hidden && !leads.peek()) others?.postMessage(REQUEST);
   };
   if (others) {
-    others.onmessage = ({ data }: MessageEvent<Told | typeof ASK>) => {
-      if (data === ASK) {
-        if (leads.peek()) tell();
+    others.onmessage = ({ data }: MessageEvent<Broadcast | typeof REQUEST>) => {
+      if (data === REQUEST) {
+        if (leads.peek()) broadcast();
       } else if (!leads.peek()) {
         connection.value = data.connection;
-        if (data.change) hear(data.change);
+        if (data.change) receive(data.change);
       }
     };
   }
   effect(() => {
     void connection.value;
     void latest.value;
-    if (leads.value) tell();
+    if (leads.value) broadcast();
   });
-  takeTurns(name, (until) => {
+  electLeader(name, (until) => {
     leads.value = true;
     until.addEventListener('abort', () => {
       leads.value = false;
     });
     void lead(until);
   });
-  document.addEventListener('visibilitychange', ask);
-  ask();
+  document.addEventListener('visibilitychange', requestLatest);
+  requestLatest();
 }
 
 async function lead(until: AbortSignal): Promise<void> {
@@ -70,7 +72,7 @@ async function lead(until: AbortSignal): Promise<void> {
   }
 }
 
-/** Listens until the server refuses to be listened to, or the turn ends. */
+/** Receives events until the server rejects the stream or another page leads. */
 function stream(until: AbortSignal): Promise<void> {
   return new Promise((done) => {
     const source = new EventSource(apiUrl('events'));
@@ -84,10 +86,10 @@ function stream(until: AbortSignal): Promise<void> {
       connection.value = 'live';
     };
     source.onmessage = (message) => {
-      hear(JSON.parse(message.data) as Change);
+      receive(JSON.parse(message.data) as Change);
     };
     source.onerror = () => {
-      // A source that was refused is closed; others are tried again by the browser.
+      // A rejected source is closed; the browser reconnects others.
       if (source.readyState === EventSource.CLOSED) end();
       else connection.value = 'lost';
     };
@@ -99,9 +101,9 @@ async function poll(until: AbortSignal, end: number): Promise<void> {
     const { rev = -1, boot } = latest.peek() ?? {};
     try {
       const change = await getJson<Change>('changes', { since: rev, boot, wait: POLL_S }, until);
-      hear(change);
+      receive(change);
       connection.value = 'polling';
-      // The server answers at once where many wait.
+      // The server responds at once when too many pages wait.
       if (change.rev !== rev || change.boot !== boot) continue;
     } catch {
       if (until.aborted) return;
@@ -111,9 +113,9 @@ async function poll(until: AbortSignal, end: number): Promise<void> {
   }
 }
 
-function hear(change: Change): void {
+function receive(change: Change): void {
   const before = latest.peek();
   if (before && JSON.stringify(before) === JSON.stringify(change)) return;
-  if (before?.rev !== change.rev || before.boot !== change.boot) heard.value = Date.now();
+  if (before?.rev !== change.rev || before.boot !== change.boot) changedAt.value = Date.now();
   latest.value = change;
 }

@@ -1,31 +1,31 @@
-/** What the server answers to a card, asked anew when what it depends on changes. */
+/** The server's response to a component's request, fetched anew when what it depends on changes. */
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from './error_message.ts';
 
-export interface Answered<T> {
-  /** The last answer; it stays while the next is on its way, and when that fails. */
-  answer: T;
-  /** Why the last question failed. */
+export interface Fetched<T> {
+  /** The last response; it stays while the next request is in flight, and when that fails. */
+  response: T;
+  /** Why the last request failed. */
   failure: string | null;
 }
 
 /**
  * Args:
- *   ask: stops at the signal; null: nothing is asked.
- *   start: until there is an answer.
- *   about: what the question depends on.
+ *   request: stops at the signal; null: nothing is requested.
+ *   initial: stands in until there is a response.
+ *   dependencies: of the request; it is sent again when one of them changes.
  */
-export function useAnswer<T>(
-  ask: ((signal: AbortSignal) => Promise<T>) | null,
-  start: T,
-  about: readonly unknown[],
-): Answered<T> {
-  const [answer, set] = useState<T>(() => start);
+export function useResponse<T>(
+  request: ((signal: AbortSignal) => Promise<T>) | null,
+  initial: T,
+  dependencies: readonly unknown[],
+): Fetched<T> {
+  const [response, set] = useState<T>(() => initial);
   const [failure, setFailure] = useState<string | null>(null);
   useEffect(() => {
-    if (!ask) return;
+    if (!request) return;
     const stop = new AbortController();
-    ask(stop.signal).then(
+    request(stop.signal).then(
       (found) => {
         if (stop.signal.aborted) return;
         set(() => found);
@@ -36,14 +36,14 @@ export function useAnswer<T>(
       },
     );
     return () => stop.abort();
-  }, about);
-  return { answer, failure };
+  }, dependencies);
+  return { response, failure };
 }
 
-/** Asks the same of each run. */
+/** Sends the same request for each run. */
 export async function ofEachRun<T>(
   runs: readonly number[],
-  ask: (run: number) => Promise<T>,
+  request: (run: number) => Promise<T>,
 ): Promise<Map<number, T>> {
-  return new Map(await Promise.all(runs.map(async (run) => [run, await ask(run)] as const)));
+  return new Map(await Promise.all(runs.map(async (run) => [run, await request(run)] as const)));
 }

@@ -1,10 +1,10 @@
-/** What this browser keeps, and what another page of it changes. Storage may be forbidden or full. */
+/** Values in the local storage of the browser, which all its pages share. Storage may be forbidden or full. */
 import { effect, type Signal, signal } from '@preact/signals';
 
 const PREFIX = 'headrace.';
 
-/** undefined: nothing is kept under the name, or nothing that can be read. */
-export function readKept(name: string): unknown {
+/** undefined: there is no value under the name, or it cannot be read. */
+export function readLocal(name: string): unknown {
   try {
     const text = localStorage.getItem(PREFIX + name);
     return text === null ? undefined : JSON.parse(text);
@@ -13,8 +13,8 @@ export function readKept(name: string): unknown {
   }
 }
 
-/** Keeps a value; undefined takes it away. False: it lasts only as long as the page. */
-export function keep(name: string, value: unknown): boolean {
+/** Writes a value; undefined removes it. Returns: whether it was written. */
+export function writeLocal(name: string, value: unknown): boolean {
   try {
     if (value === undefined) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, JSON.stringify(value));
@@ -24,26 +24,26 @@ export function keep(name: string, value: unknown): boolean {
   }
 }
 
-/** Calls back when another page has kept something else under the name. */
-export function onKept(name: string, changed: (value: unknown) => void): void {
+/** Calls back when another page has written another value under the name. */
+export function onLocalChange(name: string, changed: (value: unknown) => void): void {
   addEventListener('storage', (event) => {
-    if (event.key === PREFIX + name && event.storageArea === localStorage) changed(readKept(name));
+    if (event.key === PREFIX + name && event.storageArea === localStorage) changed(readLocal(name));
   });
 }
 
-/** A signal whose value this browser keeps; `allowed` are its values, or others must be of the fallback's type. */
-export function kept<T extends string | number | boolean>(
+/** A signal whose value outlives the page; a stored value must be among `allowed`, or of the fallback's type. */
+export function localSignal<T extends string | number | boolean>(
   name: string,
   fallback: T,
   allowed?: readonly T[],
 ): Signal<T> {
-  const found = readKept(name) as T;
+  const found = readLocal(name) as T;
   const fits = allowed ? allowed.includes(found) : typeof found === typeof fallback;
   const value = signal<T>(fits ? found : fallback);
   let first = true;
   effect(() => {
     const now = value.value;
-    if (!first) keep(name, now);
+    if (!first) writeLocal(name, now);
     first = false;
   });
   return value;

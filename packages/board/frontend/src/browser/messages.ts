@@ -8,6 +8,6 @@ export function showMessage(text: string): void {
   if (!messages.peek().includes(text)) messages.value = [...messages.peek(), text];
 }
 
-export function putAway(text: string): void {
+export function dismiss(text: string): void {
   messages.value = messages.peek().filter((one) => one !== text);
 }

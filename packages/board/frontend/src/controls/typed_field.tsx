@@ -1,14 +1,14 @@
-/** A field whose half-typed text stays as it is while what it belongs to changes: it counts once it is done. */
+/** A field whose half-typed text stays while its value changes: the text is committed with Enter or on leaving. */
 import type { TargetedInputEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 interface TypedText {
-  /** What the field holds while nobody types. */
+  /** What the field holds while the user does not type. */
   value: string;
   onCommit: (text: string) => void;
 }
 
-/** What a field or text area is given; Escape gives up, leaving it counts, and so does going away. */
+/** The state of a field or text area: Escape cancels; leaving the field, or the page, commits. */
 export function useTyped({ value, onCommit }: TypedText) {
   const [typed, setTyped] = useState<string | null>(null);
   const pending = useRef<(() => void) | null>(null);
@@ -22,7 +22,7 @@ export function useTyped({ value, onCommit }: TypedText) {
     text: typed ?? value,
     type: setTyped,
     commit,
-    giveUp: () => setTyped(null),
+    cancel: () => setTyped(null),
   };
 }
 
@@ -38,15 +38,15 @@ interface FieldProps extends TypedText {
   max?: number;
 }
 
-/** A field of one line; Enter counts too. */
+/** A field of one line; Enter commits too. */
 export function TypedField({ value, onCommit, type: kind, ...rest }: FieldProps) {
-  const { text, type, commit, giveUp } = useTyped({ value, onCommit });
+  const { text, type, commit, cancel } = useTyped({ value, onCommit });
   const events = {
     onInput: (event: TargetedInputEvent<HTMLInputElement>) => type(event.currentTarget.value),
     onBlur: commit,
     onKeyDown: (event: KeyboardEvent) => {
       if (event.key === 'Enter') commit();
-      else if (event.key === 'Escape') giveUp();
+      else if (event.key === 'Escape') cancel();
       else return;
       event.stopPropagation();
     },

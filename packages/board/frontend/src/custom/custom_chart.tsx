@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Run, Tag } from '../api/types.ts';
 import type { Curve } from '../charts/chart_model.ts';
 import { Menu } from '../controls/menu.tsx';
-import { dressedCurves, setZoom, zoomOf } from '../scalars/curves/scalar_query.ts';
+import { setZoom, styledCurves, zoomOf } from '../scalars/curves/scalar_query.ts';
 import type { ShownCurves } from '../scalars/curves/use_curves.ts';
 import { useScalarChart } from '../scalars/curves/use_scalar_chart.ts';
 import { downloads } from '../scalars/downloads.ts';
@@ -88,7 +88,7 @@ function marginCurves(
   const found = series.filter((one) => at(one.value) >= 0);
   const values = found.map((one) => at(one.value));
   const loaded = values.map((i) => lists[i] ?? []);
-  const curves = dressedCurves({ lists: loaded, parts: values.map((i) => parts[i]!), groups }, nameOf);
+  const curves = styledCurves({ lists: loaded, parts: values.map((i) => parts[i]!), groups }, nameOf);
   const places = loaded.flatMap((list, i) => list.map((one) => ({ one, series: found[i]! })));
   return curves.map((curve, i) => {
     const { one, series: of } = places[i]!;

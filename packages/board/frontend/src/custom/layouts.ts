@@ -2,10 +2,10 @@
 
 import type { Tag } from '../api/types.ts';
 import { NO_TAG } from '../cards/card.ts';
-import { stored } from '../storage/stored.ts';
+import { savedDocument } from '../storage/saved_document.ts';
 import type { Layout } from './layout.ts';
 
-export const layouts = stored<Record<string, Layout>>('layouts', {});
+export const layouts = savedDocument<Record<string, Layout>>('layouts', {});
 
 /** The tag under which a layout that no log has is shown. */
 export const layoutTag = (name: string): Tag => ({

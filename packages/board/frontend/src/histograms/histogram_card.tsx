@@ -1,7 +1,7 @@
 /** The card of a histogram tag: offset ridges, overlay, heat-map or percentile bands over all steps. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { useAnswer } from '../api/use_response.ts';
+import { useResponse } from '../api/use_response.ts';
 import type { CardProps } from '../cards/card.ts';
 import { useCardFrame } from '../cards/card_frame.tsx';
 import { Swatch } from '../controls/swatch.tsx';
@@ -203,7 +203,7 @@ function moved(facets: { layers: Layer[] }[], from: Bucket | null, row: number, 
 /** Fetches the histograms of some runs, again whenever a run has new steps. */
 function useTables(tag: number, runs: number[], most: number) {
   const [lo, hi] = [stepFrom.value, stepTo.value];
-  const { answer: tables, failure } = useAnswer(
+  const { response: tables, failure } = useResponse(
     runs.length ? (signal) => fetchTables(runs, tag, { max: most, bins: BINS, lo, hi }, signal) : null,
     new Map<number, HistogramTable>(),
     [tag, seriesVersion(tag, runs), lo, hi, most],

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { apiUrl, getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { ofEachRun, useAnswer } from '../api/use_response.ts';
+import { ofEachRun, useResponse } from '../api/use_response.ts';
 import { nearestStep } from '../state/nearest_step.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
@@ -90,7 +90,7 @@ export interface FoundRows {
 
 /** The rows of some runs, read again when a run has grown. */
 export function useRows(tag: number, runs: number[]): FoundRows {
-  const { answer: all, failure } = useAnswer(
+  const { response: all, failure } = useResponse(
     (signal) => ofEachRun(runs, (run) => rowsOf(run, tag, signal)),
     new Map<number, BlobRows>(),
     [tag, seriesVersion(tag, runs)],

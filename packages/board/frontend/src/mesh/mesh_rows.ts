@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
 import { messageOf } from '../api/error_message.ts';
-import { useAnswer } from '../api/use_response.ts';
+import { useResponse } from '../api/use_response.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { serverBoot } from '../state/server.ts';
@@ -45,7 +45,7 @@ interface FoundRows {
 }
 
 export function useMeshRows(run: number, tag: number): FoundRows {
-  const { answer: all, failure } = useAnswer((signal) => rowsOf(run, tag, signal), none, [
+  const { response: all, failure } = useResponse((signal) => rowsOf(run, tag, signal), none, [
     run,
     tag,
     seriesVersion(tag, [run]),

@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import { getColumns } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';
-import { ofEachRun, useAnswer } from '../api/use_response.ts';
+import { ofEachRun, useResponse } from '../api/use_response.ts';
 import { stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { inRange, nothingInRange } from '../state/step_range.ts';
@@ -29,7 +29,7 @@ export interface FoundTables {
 }
 
 export function useTables(tag: number, runs: number[]): FoundTables {
-  const { answer: all, failure } = useAnswer(
+  const { response: all, failure } = useResponse(
     (signal) => ofEachRun(runs, (run) => fetchTables(run, tag, signal)),
     new Map<number, RunTables>(),
     [tag, seriesVersion(tag, runs)],

@@ -5,7 +5,7 @@ import { runById } from '../state/catalogue.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { fileSize } from '../units/bytes.ts';
 import { shortDuration } from '../units/durations.ts';
-import { wordsOf } from './problem_words.ts';
+import { wordsOf } from './problem_kinds.ts';
 
 export function ProblemRow({ problem }: { problem: Problem }) {
   const run = problem.run === null ? undefined : runById.value.get(problem.run);

@@ -10,8 +10,8 @@ import { LossList } from './loss_list.tsx';
 import { lossesByRun } from './losses.ts';
 import { NoProblem, NoProblemSoFar } from './no_problems.tsx';
 import { ProblemFilters } from './problem_filters.tsx';
+import { byGravity, wordsOf } from './problem_kinds.ts';
 import { ProblemRow } from './problem_row.tsx';
-import { byGravity, wordsOf } from './problem_words.ts';
 import { onlyRun, search, severity } from './problems_view.ts';
 import { WatchList, watched } from './watch_list.tsx';
 

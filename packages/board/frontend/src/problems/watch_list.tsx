@@ -10,7 +10,7 @@ import { stepCursor } from '../state/selection.ts';
 import { loading } from '../state/server.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { count } from '../units/numbers.ts';
-import { notFinite } from './problem_words.ts';
+import { notFinite } from './problem_kinds.ts';
 import { onlyRun } from './problems_view.ts';
 
 interface Watched {

@@ -2,7 +2,7 @@
 import { computed } from '@preact/signals';
 import type { Run } from '../api/types.ts';
 import { runs } from '../state/catalogue.ts';
-import { stored } from '../storage/stored.ts';
+import { savedDocument } from '../storage/saved_document.ts';
 import { colour, themeVersion } from '../style/theme.ts';
 import { assignSlots, DASHES, type Slot } from './colour_slots.ts';
 import { groupColour, groupOfRun } from './group_colours.ts';
@@ -14,7 +14,7 @@ export interface RunStyle {
 }
 
 /** Colours that the user picked, by name of run: a colour of the palette or "#rrggbb". */
-export const pickedColours = stored<Record<string, string>>('colours', {});
+export const pickedColours = savedDocument<Record<string, string>>('colours', {});
 
 /** Changes only when there are other runs, not when one of them grows. */
 const known = computed(() => JSON.stringify(runs.value.map((run) => [run.id, run.name])));

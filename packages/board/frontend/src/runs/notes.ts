@@ -1,6 +1,6 @@
 /** What people say of runs: a note and tags each, by the run's name; beside the logs, never in them. */
 import { computed } from '@preact/signals';
-import { stored } from '../storage/stored.ts';
+import { savedDocument } from '../storage/saved_document.ts';
 
 export interface RunNote {
   text: string;
@@ -11,7 +11,7 @@ const MOST_TEXT = 20_000;
 const MOST_TAGS = 50;
 const MOST_TAG = 60;
 
-export const notes = stored<Record<string, RunNote>>('notes', {});
+export const notes = savedDocument<Record<string, RunNote>>('notes', {});
 
 export function noteOf(run: string): RunNote {
   const found = Object.hasOwn(notes.value, run) ? notes.value[run] : undefined;

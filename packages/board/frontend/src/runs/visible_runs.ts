@@ -7,7 +7,7 @@ import { runs, series, tagById, tags } from '../state/catalogue.ts';
 import { hparamsByRun } from '../state/hparams.ts';
 import { choose, chooser, everyRun, only } from '../state/run_choice.ts';
 import { runChoice } from '../state/selection.ts';
-import { stored } from '../storage/stored.ts';
+import { savedDocument } from '../storage/saved_document.ts';
 import { inOrder } from '../strings/natural_order.ts';
 import { noteOf } from './notes.ts';
 import { parseQuery, type Value } from './run_query.ts';
@@ -17,7 +17,7 @@ export const runQuery = urlSignal('rq', text, '');
 /** Whether archived runs are listed. */
 export const showArchived = urlSignal('arch', flag, false);
 /** Names of archived runs: out of sight, never deleted. */
-export const archivedRuns = stored<string[]>('archived', []);
+export const archivedRuns = savedDocument<string[]>('archived', []);
 
 export const seriesByRun = computed(() => {
   const found = new Map<number, Map<number, Series>>();

@@ -36,7 +36,7 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
   const [error, setError] = useState<string | null>(null);
   const [sorting, setSorting] = useState<{ by: RangeColumn; down: boolean }>({ by: 'run', down: false });
   const steps = selectedSteps();
-  // Of one column of pixels the server sends the first, the last, the least and the greatest: all that is asked.
+  // For one column of pixels the server sends the first, last, least and greatest values, which are all that is shown.
   const queries = parts.map(
     (part): CurveQuery => ({
       ...queryOf(part, runs, null, BY_STEP, null, 1),
@@ -45,16 +45,16 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
       superseded: false,
     }),
   );
-  const asked = JSON.stringify(queries);
+  const key = JSON.stringify(queries);
   const grown = runs
     .flatMap((run) => parts.flatMap(tagsOfPart).map((tag) => seriesByRun.value.get(run.id)?.get(tag)?.n))
     .join();
   useEffect(() => {
-    requestCurves(owner, queries, (curves, wrong) => {
-      setError(wrong);
+    requestCurves(owner, queries, (curves, failure) => {
+      setError(failure);
       if (curves) setLists(curves);
     });
-  }, [asked, grown]);
+  }, [key, grown]);
   useEffect(() => () => cancelCurves(owner), [owner]);
 
   const rows = useMemo(() => {

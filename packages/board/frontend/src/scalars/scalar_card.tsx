@@ -47,7 +47,7 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
         : {
             text,
             title: 'Values that the chart has no place for: go to the first',
-            run: () => jumpToBad(chart),
+            run: () => zoomToFirstUndrawn(chart),
           },
     );
   }, [version, curves, notPositive]);
@@ -75,7 +75,7 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
   );
 }
 
-/** How much of the data is drawn; `matched` are the tags of a pattern, of which so many `parts` are drawn. */
+/** How much of the data is drawn; `matched` counts the tags that a pattern matches, `parts` those that are drawn. */
 function infoOf({ curves }: ScalarChart, matched: number, parts: number): string {
   const n = curves.reduce((sum, c) => sum + c.n, 0);
   const drawn = curves.reduce((sum, c) => sum + c.drawn, 0);
@@ -106,15 +106,15 @@ function badgeOf({ curves, drawn, notPositive }: ScalarChart, parts: CurvePart[]
   return [
     bad > 0 ? `NaN ${pointCount(bad)}` : '',
     infinite ? 'Inf' : '',
-    // Of points that are not drawn nobody has counted them.
+    // Points that were not drawn are not counted: this is a lower bound.
     notPositive > 0 ? `≤ 0: ${pointCount(notPositive)}${isReduced ? ' or more' : ''}` : '',
   ]
     .filter(Boolean)
     .join(', ');
 }
 
-/** Zooms to the first value that is not finite, or that a logarithmic axis has no place for. */
-function jumpToBad({ id, curves, settings, scale }: ScalarChart): void {
+/** Zooms to the first value that is not finite, or that a logarithmic axis cannot show. */
+function zoomToFirstUndrawn({ id, curves, settings, scale }: ScalarChart): void {
   const isBad = (curve: Curve, i: number) =>
     (curve.flags !== null && (curve.flags[i]! & 7) !== 0) || (scale === 'log' && curve.y[i]! <= 0);
   let first = Number.POSITIVE_INFINITY;

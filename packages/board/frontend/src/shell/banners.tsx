@@ -1,9 +1,9 @@
 /** What the whole page has to say: no server, changes that are not saved, work that died. */
 
-import { messages, putAway } from '../browser/messages.ts';
+import { dismiss, messages } from '../browser/messages.ts';
 import { Icon } from '../controls/icons.tsx';
 import { failure, loaded } from '../state/catalogue.ts';
-import { saveAgain, unsaved } from '../storage/stored.ts';
+import { saveAgain, unsaved } from '../storage/saved_document.ts';
 import { safeText } from '../strings/safe_text.ts';
 
 const TITLES: Record<string, string> = {
@@ -26,7 +26,7 @@ export function Banners() {
         <p class="banner" role="alert" key={name}>
           <span>
             {TITLES[name] ?? name} are not saved: {safeText(why, 300)}. They stay in this page
-            {state === 'late' ? ' and are saved as soon as the server answers.' : ' as you left them.'}
+            {state === 'retrying' ? ' and are saved as soon as the server answers.' : ' as you left them.'}
           </span>
           <button type="button" onClick={saveAgain}>
             Try again
@@ -36,7 +36,7 @@ export function Banners() {
       {messages.value.map((text) => (
         <p class="banner" role="alert" key={text}>
           <span>{safeText(text, 400)}</span>
-          <button type="button" class="icon" aria-label="Put the message away" onClick={() => putAway(text)}>
+          <button type="button" class="icon" aria-label="Put the message away" onClick={() => dismiss(text)}>
             <Icon name="close" />
           </button>
         </p>

@@ -1,7 +1,7 @@
 /** Whether the page follows the logs, and how old the newest event is. */
 
 import { useEffect, useState } from 'preact/hooks';
-import { connection, heard, latest } from '../api/live.ts';
+import { changedAt, connection, latest } from '../api/live.ts';
 import { runs } from '../state/catalogue.ts';
 import { loading, reading } from '../state/server.ts';
 import { fileSize } from '../units/bytes.ts';
@@ -15,7 +15,7 @@ export function LiveIndicator() {
   }, []);
   const state = connection.value;
   const live = runs.value.filter((run) => run.live).length;
-  const seconds = heard.value === 0 ? null : (Date.now() - heard.value) / 1000;
+  const seconds = changedAt.value === 0 ? null : (Date.now() - changedAt.value) / 1000;
   const text =
     state === 'lost'
       ? 'no connection'

@@ -1,7 +1,7 @@
 /** Widths of the side panels, kept in the browser. */
-import { kept } from '../browser/local_storage.ts';
+import { localSignal } from '../browser/local_storage.ts';
 
-export const runsWidth = kept<number>('runs-width', 260);
-export const inspectorWidth = kept<number>('inspector-width', 300);
+export const runsWidth = localSignal<number>('runs-width', 260);
+export const inspectorWidth = localSignal<number>('inspector-width', 300);
 /** Whether the table of runs is put away. */
-export const narrow = kept<boolean>('runs-away', false);
+export const narrow = localSignal<boolean>('runs-away', false);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSaver, type Standing } from './saver.ts';
+import { createSaver, type SaveState } from './saver.ts';
 
 type Doc = Record<string, string>;
 
@@ -12,11 +12,11 @@ class Refusal extends Error {
   }
 }
 
-/** A server with one document, and a page with another; the server answers when it is told to. */
+/** A server with one document, and a page with another; the server answers when it is onState to. */
 function scene(saved: Doc | null, page: Doc, base: Doc = page, adopts = false) {
   const server = { document: saved, revision: saved ? 1 : 0, writes: [] as Doc[], fails: [] as unknown[] };
   const held: (() => void)[] = [];
-  const state = { now: page, holding: false, standing: [] as Standing[], waits: [] as (() => void)[] };
+  const state = { now: page, holding: false, states: [] as SaveState[], waits: [] as (() => void)[] };
   const answer = async () => {
     if (state.holding) await new Promise<void>((go) => held.push(go));
     const failure = server.fails.shift();
@@ -45,7 +45,7 @@ function scene(saved: Doc | null, page: Doc, base: Doc = page, adopts = false) {
         return ++server.revision;
       },
     },
-    told: (standing) => state.standing.push(standing),
+    onState: (one) => state.states.push(one),
     later: (call) => state.waits.push(call),
   });
   const rest = async () => {
@@ -60,7 +60,7 @@ test('what is saved comes to the page, and nothing is written', async () => {
   await rest();
   assert.deepEqual(state.now, { a: '1' });
   assert.deepEqual(server.writes, []);
-  assert.equal(state.standing.at(-1)!.state, 'saved');
+  assert.equal(state.states.at(-1)!.state, 'saved');
 });
 
 test('what was typed before the first answer is joined with it and saved', async () => {
@@ -106,7 +106,7 @@ test('what somebody else saved and what is mine are both there after a conflict'
   await rest();
   assert.deepEqual(server.document, { a: 'mine', theirs: 'new' });
   assert.deepEqual(state.now, server.document);
-  assert.equal(state.standing.at(-1)!.state, 'saved');
+  assert.equal(state.states.at(-1)!.state, 'saved');
 });
 
 test('without a connection the page keeps its text, says so and tries again', async () => {
@@ -117,14 +117,14 @@ test('without a connection the page keeps its text, says so and tries again', as
   state.now = { note: 'kept' };
   saver.save();
   await rest();
-  assert.deepEqual(state.standing.at(-1), { state: 'late', why: 'fetch failed' });
+  assert.deepEqual(state.states.at(-1), { state: 'retrying', why: 'fetch failed' });
   assert.deepEqual(state.now, { note: 'kept' });
   state.waits.pop()!();
   await rest();
-  assert.deepEqual(state.standing.at(-1), { state: 'late', why: 'status 503' });
+  assert.deepEqual(state.states.at(-1), { state: 'retrying', why: 'status 503' });
   state.waits.pop()!();
   await rest();
-  assert.equal(state.standing.at(-1)!.state, 'saved');
+  assert.equal(state.states.at(-1)!.state, 'saved');
   assert.deepEqual(server.document, { note: 'kept' });
 });
 
@@ -134,7 +134,7 @@ test('a failed first read is tried again and loses nothing', async () => {
   state.now = { mine: 'x' };
   saver.save();
   await rest();
-  assert.equal(state.standing.at(-1)!.state, 'late');
+  assert.equal(state.states.at(-1)!.state, 'retrying');
   state.waits.pop()!();
   await rest();
   assert.deepEqual(server.document, { a: '1', mine: 'x' });
@@ -148,14 +148,14 @@ test('what is too large is refused, stays in the page, and a smaller text is sav
   state.now = { note: 'much' };
   saver.save();
   await rest();
-  assert.deepEqual(state.standing.at(-1), { state: 'refused', why: 'status 413' });
+  assert.deepEqual(state.states.at(-1), { state: 'rejected', why: 'status 413' });
   assert.deepEqual(state.now, { note: 'much' });
   assert.equal(state.waits.length, 0);
   state.now = { note: 'less' };
   saver.save();
   await rest();
   assert.deepEqual(server.document, { note: 'less' });
-  assert.equal(state.standing.at(-1)!.state, 'saved');
+  assert.equal(state.states.at(-1)!.state, 'saved');
 });
 
 test('changes of an earlier visit that were never saved are saved now', async () => {

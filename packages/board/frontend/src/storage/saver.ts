@@ -1,6 +1,6 @@
-/** Saves one document to the server: one request at a time, joined with what others saved meanwhile. */
+/** Saves one document to the server: one request at a time, merged with what others saved meanwhile. */
 import { messageOf } from '../api/error_message.ts';
-import { joinChanges, same } from './three_way_merge.ts';
+import { mergeChanges, same } from './three_way_merge.ts';
 
 export interface Remote<T> {
   /** What is saved; null: nothing yet. */
@@ -9,17 +9,17 @@ export interface Remote<T> {
   write(revision: number, document: T): Promise<number>;
 }
 
-/** How it stands: `late` is tried again by itself, `refused` with the next change. */
-export type Standing =
+/** `retrying` is tried again after a while, `rejected` with the next change. */
+export type SaveState =
   | { state: 'saved' }
   | { state: 'saving' }
-  | { state: 'late'; why: string }
-  | { state: 'refused'; why: string };
+  | { state: 'retrying'; why: string }
+  | { state: 'rejected'; why: string };
 
 export interface Saver<T> {
   /** Saves what the page has now, if that is something else than what is saved. */
   save(): void;
-  /** Asks what is saved now, and then saves. */
+  /** Reads what is saved now, and then saves. */
   refresh(): void;
   /** What the server has, as far as is known. */
   base(): T;
@@ -30,12 +30,12 @@ export interface SaverOptions<T> {
   mine: { peek(): T; set(document: T): void };
   /** What the page's changes were made to. */
   base: T;
-  /** Stands where nothing is saved. */
+  /** In place of a document that is not there. */
   empty: T;
-  /** Whether the page's document is saved where nothing was saved before. */
+  /** Whether the page's document is saved where none was saved before. */
   adopts: boolean;
   remote: Remote<T>;
-  told: (standing: Standing) => void;
+  onState: (state: SaveState) => void;
   /** Calls back later; the number grows with each failure in a row. */
   later: (call: () => void, failures: number) => void;
 }
@@ -52,7 +52,7 @@ export function createSaver<T>({
   empty,
   adopts,
   remote,
-  told,
+  onState,
   later,
 }: SaverOptions<T>): Saver<T> {
   let revision = 0;
@@ -68,12 +68,12 @@ export function createSaver<T>({
       throw error;
     });
     const theirs = reply.document ?? empty;
-    const joined =
-      reply.document === null && adopts ? mine.peek() : (joinChanges(base, mine.peek(), theirs) as T);
+    const merged =
+      reply.document === null && adopts ? mine.peek() : (mergeChanges(base, mine.peek(), theirs) as T);
     base = theirs;
     revision = reply.revision;
-    adopts = true; // a file that went while the page was open takes nothing away from the page
-    if (!same(joined, mine.peek())) mine.set(joined);
+    adopts = true; // a file that is deleted while the page is open removes nothing from the page
+    if (!same(merged, mine.peek())) mine.set(merged);
   }
 
   async function run(): Promise<void> {
@@ -81,14 +81,14 @@ export function createSaver<T>({
       if (stale) await rebase();
       const document = mine.peek();
       if (same(document, base)) return;
-      told({ state: 'saving' });
+      onState({ state: 'saving' });
       try {
         revision = await remote.write(revision, document);
         base = document;
         failures = 0;
       } catch (error) {
         if (statusOf(error) !== 409) throw error;
-        stale = true; // somebody else was faster
+        stale = true; // another page saved first
       }
     }
   }
@@ -102,14 +102,14 @@ export function createSaver<T>({
     again = false;
     run()
       .then(
-        () => told({ state: 'saved' }),
+        () => onState({ state: 'saved' }),
         (error) => {
           const status = statusOf(error);
           const why = messageOf(error);
-          // A busy or broken server, or none: later. What it does not want it will not want later.
-          const isLate = status === 0 || status >= 500 || status === 408 || status === 429;
-          if (isLate) later(save, ++failures);
-          told({ state: isLate ? 'late' : 'refused', why });
+          // A server that is busy, broken or away may accept it later; what it rejects it would reject again.
+          const canRetry = status === 0 || status >= 500 || status === 408 || status === 429;
+          if (canRetry) later(save, ++failures);
+          onState({ state: canRetry ? 'retrying' : 'rejected', why });
         },
       )
       .finally(() => {

@@ -1,7 +1,7 @@
 /** Joins two changes of one document: by key in objects, by item in lists of texts and numbers. */
 
 /** What mine changed since base, put into theirs; where both changed the same thing, mine stands. */
-export function joinChanges(base: unknown, mine: unknown, theirs: unknown): unknown {
+export function mergeChanges(base: unknown, mine: unknown, theirs: unknown): unknown {
   if (same(mine, base)) return theirs;
   if (same(theirs, base)) return mine;
   if (isObject(mine) && isObject(theirs)) return joinKeys(isObject(base) ? base : {}, mine, theirs);
@@ -31,7 +31,7 @@ function joinKeys(base: Document, mine: Document, theirs: Document): Document {
   // A key of the data may be __proto__: fromEntries makes it a key like others.
   return Object.fromEntries(
     [...keys]
-      .map((key) => [key, joinChanges(of(base, key), of(mine, key), of(theirs, key))] as const)
+      .map((key) => [key, mergeChanges(of(base, key), of(mine, key), of(theirs, key))] as const)
       .filter(([, value]) => value !== undefined),
   );
 }

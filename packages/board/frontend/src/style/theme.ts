@@ -1,11 +1,11 @@
 /** Light, dark or high contrast; what canvases draw with comes from the same CSS variables. */
 import { effect, signal } from '@preact/signals';
-import { kept } from '../browser/local_storage.ts';
+import { localSignal } from '../browser/local_storage.ts';
 
 export type Theme = 'auto' | 'light' | 'dark' | 'contrast';
 const themes: Theme[] = ['auto', 'light', 'dark', 'contrast'];
 
-export const theme = kept<Theme>('theme', 'auto', themes);
+export const theme = localSignal<Theme>('theme', 'auto', themes);
 /** Grows whenever colours change; canvases depend on it. */
 export const themeVersion = signal(0);
 

@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
-import { useAnswer } from '../api/use_response.ts';
+import { useResponse } from '../api/use_response.ts';
 import type { CardProps } from '../cards/card.ts';
 import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
 import { StepBar } from '../cards/step_bar.tsx';
@@ -75,7 +75,7 @@ export default function TensorCard({ tag, runs }: CardProps) {
 
 function Tensor({ run, place, titled }: { run: Run; place: Place; titled: boolean }) {
   const { tag, row } = place;
-  const { answer: reply, failure } = useAnswer<TensorReply | null>(
+  const { response: reply, failure } = useResponse<TensorReply | null>(
     (signal) => getJson<TensorReply>('tensors', { run: run.id, tag, row }, signal),
     null,
     [placeKey(place)],

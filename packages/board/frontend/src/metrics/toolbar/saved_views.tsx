@@ -4,10 +4,10 @@ import { address } from '../../address/url_state.ts';
 import { copyText } from '../../browser/clipboard.ts';
 import { Icon } from '../../controls/icons.tsx';
 import { Menu, type MenuItem } from '../../controls/menu.tsx';
-import { stored } from '../../storage/stored.ts';
+import { savedDocument } from '../../storage/saved_document.ts';
 import { safeText } from '../../strings/safe_text.ts';
 
-export const savedViews = stored<Record<string, string>>('views', {});
+export const savedViews = savedDocument<Record<string, string>>('views', {});
 
 export function ViewsMenu() {
   const names = Object.keys(savedViews.value).sort();

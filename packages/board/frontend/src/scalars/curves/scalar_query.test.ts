@@ -89,9 +89,9 @@ test('each run has its colour, and where only tags differ each tag has', () => {
     }) as never;
   const parts = tags.value.map((one) => ({ tag: one, right: false }));
   const nameOf = (id: number) => `run ${id}`;
-  const one = query.dressedCurves({ lists: [[curve(0)], [curve(0)]], parts, groups: null }, nameOf);
+  const one = query.styledCurves({ lists: [[curve(0)], [curve(0)]], parts, groups: null }, nameOf);
   assert.notEqual(one[0]!.colour, one[1]!.colour);
-  const two = query.dressedCurves({ lists: [[curve(0), curve(1)], [curve(0)]], parts, groups: null }, nameOf);
+  const two = query.styledCurves({ lists: [[curve(0), curve(1)], [curve(0)]], parts, groups: null }, nameOf);
   assert.equal(two[0]!.colour, two[2]!.colour);
   assert.notDeepEqual(two[0]!.dash, two[2]!.dash);
   assert.equal(new Set(two.map((c) => c.id)).size, 3);

@@ -109,7 +109,7 @@ const TAG_DASHES = [
 ];
 
 /** The curves that are drawn of those that were loaded: with names, colours and dashes. */
-export function dressedCurves(
+export function styledCurves(
   { lists, parts, groups }: { lists: LoadedCurve[][]; parts: CurvePart[]; groups: RunGroup[] | null },
   nameOf: (run: number) => string,
 ): Curve[] {
@@ -117,11 +117,11 @@ export function dressedCurves(
   const isOfTags = parts.length > 1 && lists.every((list) => list.length <= 1);
   return lists.flatMap((list, i) => {
     const part = parts[i];
-    return part ? list.map((curve) => dressed(curve, part, i, groups, nameOf, isOfTags)) : [];
+    return part ? list.map((curve) => styled(curve, part, i, groups, nameOf, isOfTags)) : [];
   });
 }
 
-function dressed(
+function styled(
   loaded: LoadedCurve,
   part: CurvePart,
   index: number,

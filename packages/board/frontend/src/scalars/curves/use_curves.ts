@@ -1,4 +1,4 @@
-/** The curves of a chart: asked for when the settings change, and of single runs when those grow. */
+/** The curves of a chart: fetched when the settings change, and those of single runs when they grow. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Run } from '../../api/types.ts';
@@ -6,37 +6,37 @@ import type { RunGroup } from '../../runs/run_groups.ts';
 import { seriesByRun } from '../../runs/visible_runs.ts';
 import { type CurvePart, tagsOfPart } from '../settings/curve_part.ts';
 import { type CurveQuery, cancelCurves, type LoadedCurve, requestCurves } from './curve_loader.ts';
-import { type Known, renewal, replaced } from './curve_refresh.ts';
+import { type Fetched, outdatedRuns, replaced } from './outdated_runs.ts';
 import type { CurveSettings } from './scalar_query.ts';
 
-/** What curves are asked for. */
-export interface CurveWish {
+/** What a chart requests. */
+export interface CurveRequest {
   parts: CurvePart[];
   groups: RunGroup[] | null;
   settings: CurveSettings;
   queries: CurveQuery[];
 }
 
-/** Curves with what they were asked for: they are drawn under the settings that they were made with. */
-export interface ShownCurves extends CurveWish {
+/** Curves with their request: they are drawn with the settings that they were fetched for. */
+export interface ShownCurves extends CurveRequest {
   lists: LoadedCurve[][];
 }
 
 export interface CurvesState {
-  /** The newest that came; it stays while others are fetched, and if that fails. */
+  /** The newest response; it stays while the next request is in flight, and if that fails. */
   shown: ShownCurves | null;
   error: string | null;
   tryAgain(): void;
 }
 
-export function useCurves(wish: CurveWish, runs: Run[]): CurvesState {
+export function useCurves(request: CurveRequest, runs: Run[]): CurvesState {
   const owner = useRef({}).current;
   const [shown, setShown] = useState<ShownCurves | null>(null);
   const [error, setError] = useState<string | null>(null);
   const [attempt, setAttempt] = useState(0);
-  const known = useRef<Known | null>(null);
-  const { queries, parts } = wish;
-  const asked = JSON.stringify([queries, parts.map((part) => [part.tag.name, part.right])]);
+  const last = useRef<Fetched | null>(null);
+  const { queries, parts } = request;
+  const key = JSON.stringify([queries, parts.map((part) => [part.tag.name, part.right])]);
 
   // How many points each run has of the tags: what changed while the page was open is fetched again.
   const counts = new Map(
@@ -51,33 +51,33 @@ export function useCurves(wish: CurveWish, runs: Run[]): CurvesState {
   useEffect(() => {
     if (runs.length === 0 || queries.length === 0) {
       cancelCurves(owner);
-      known.current = null;
+      last.current = null;
       setError(null);
-      setShown({ ...wish, lists: parts.map(() => []) });
+      setShown({ ...request, lists: parts.map(() => []) });
       return;
     }
-    const wanted = renewal(known.current, asked, counts);
-    if (wanted === 'nothing') {
-      // What is shown is what is wanted: an answer to anything else would come too late.
+    const outdated = outdatedRuns(last.current, key, counts);
+    if (outdated === 'nothing') {
+      // The curves are up to date: a response to an earlier request is no longer needed.
       cancelCurves(owner);
       setError(null);
       return;
     }
     // The curve of a group changes with any of its runs.
-    const some = wanted !== 'all' && wish.groups === null ? wanted : null;
+    const some = outdated !== 'all' && request.groups === null ? outdated : null;
     const sent = some
       ? queries.map((query) => ({ ...query, runs: query.runs!.filter((run) => some.has(run)) }))
       : queries;
-    requestCurves(owner, sent, (lists, wrong) => {
-      setError(wrong);
+    requestCurves(owner, sent, (lists, failure) => {
+      setError(failure);
       if (!lists) return;
-      known.current = { asked, counts };
+      last.current = { queries: key, counts };
       setShown((old) => ({
-        ...wish,
+        ...request,
         lists: some && old ? old.lists.map((list, i) => replaced(list, lists[i] ?? [])) : lists,
       }));
     });
-  }, [asked, version, attempt]);
+  }, [key, version, attempt]);
   useEffect(() => () => cancelCurves(owner), [owner]);
 
   const tryAgain = useMemo(() => () => setAttempt((n) => n + 1), []);

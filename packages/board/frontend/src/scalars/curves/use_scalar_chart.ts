@@ -15,9 +15,9 @@ import {
   type CurveSettings,
   curveSettings,
   drawnRuns,
-  dressedCurves,
   groupsOfRuns,
   queryOf,
+  styledCurves,
   type Zoom,
   zoomOf,
 } from './scalar_query.ts';
@@ -26,7 +26,7 @@ import { type CurvesState, type ShownCurves, useCurves } from './use_curves.ts';
 const PX_STEP = 64;
 /** Of a picture in full: what the server gives at most. */
 const MOST_PX = 8192;
-/** Points of an answer for it, of 4 points a pixel and 5 million at most. */
+/** Pixels of all curves together: the server sends 4 points a pixel, and 5 million at most. */
 const MOST_PIXELS = 1_000_000;
 
 export interface ScalarChart extends CurvesState {
@@ -34,13 +34,13 @@ export interface ScalarChart extends CurvesState {
   title: string;
   curves: Curve[];
   view: ChartView | null;
-  /** Under which the curves were asked for. */
+  /** With which the curves were fetched. */
   settings: CurveSettings;
   scale: Scale;
-  /** Runs of which curves were asked for, and all that have the tag. */
+  /** Runs whose curves are drawn, and all that have the tag. */
   drawn: Run[];
   runs: Run[];
-  /** Values that a logarithmic axis has no place for, among the points that are drawn. */
+  /** Values, of the points that are drawn, that a logarithmic axis cannot show. */
   notPositive: number;
   /** The curves with as many points as the server gives. */
   inFull(): Promise<Curve[]>;
@@ -60,22 +60,22 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
   const style = styleOfCard(id);
   const zoom = zoomOf(id);
   const drawn = drawnRuns(runs, parts.length);
-  const asked = curveSettings(style.smooth);
+  const wanted = curveSettings(style.smooth);
   const groups = groupsOfRuns(drawn);
   const queriesAt = (px: number) =>
-    parts.map((part) => queryOf(part, drawn, groups, asked, zoom?.x ?? null, px));
+    parts.map((part) => queryOf(part, drawn, groups, wanted, zoom?.x ?? null, px));
   const px = Math.max(PX_STEP, Math.ceil((width - 40) / PX_STEP) * PX_STEP);
-  const wish = { parts, groups, settings: asked, queries: queriesAt(px) };
-  const state = useCurves(wish, drawn);
+  const request = { parts, groups, settings: wanted, queries: queriesAt(px) };
+  const state = useCurves(request, drawn);
 
   const { shown } = state;
   const looks = [runStyles.value, themeVersion.value, groupBand.value];
   const curvesOf = (of: ShownCurves): Curve[] => {
     const nameOf = (run: number) => runById.peek().get(run)?.name ?? '';
-    return finish ? finish(of, nameOf) : dressedCurves(of, nameOf);
+    return finish ? finish(of, nameOf) : styledCurves(of, nameOf);
   };
   const curves = useMemo(() => (shown ? curvesOf(shown) : []), [shown, finish, ...looks]);
-  const settings = shown?.settings ?? asked;
+  const settings = shown?.settings ?? wanted;
   const scale = style.y ?? yScale.value;
   const outliers = style.out ?? ignoreOutliers.value;
   const view = useMemo(
@@ -86,7 +86,7 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
   const inFull = async () => {
     const lines = Math.max(1, (groups ?? drawn).length * Math.min(MOST_QUERIES, parts.length));
     const wide = Math.max(px, Math.min(MOST_PX, Math.floor(MOST_PIXELS / lines)));
-    return curvesOf({ ...wish, lists: await fetchCurves(queriesAt(wide)) });
+    return curvesOf({ ...request, lists: await fetchCurves(queriesAt(wide)) });
   };
   return { ...state, id, title, curves, view, settings, scale, drawn, runs, notPositive, inFull };
 }

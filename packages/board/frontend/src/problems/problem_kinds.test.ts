@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Problem } from '../api/types.ts';
 import { lossesByRun } from './losses.ts';
-import { byGravity, notFinite, wordsOf } from './problem_words.ts';
+import { byGravity, notFinite, wordsOf } from './problem_kinds.ts';
 
 const problem = (id: number, severity: Problem['severity'], bytes = 0): Problem => ({
   id,

@@ -7,11 +7,11 @@
 import { computed, effect, type Signal, signal } from '@preact/signals';
 import { getJson, sendJson } from '../api/client.ts';
 import { connection } from '../api/live.ts';
-import { keep, onKept, readKept } from '../browser/local_storage.ts';
+import { onLocalChange, readLocal, writeLocal } from '../browser/local_storage.ts';
 import { meta } from '../state/catalogue.ts';
 import { onServerRestart } from '../state/server.ts';
-import { createSaver, type Saver, type Standing } from './saver.ts';
-import { joinChanges, same } from './three_way_merge.ts';
+import { createSaver, type Saver, type SaveState } from './saver.ts';
+import { mergeChanges, same } from './three_way_merge.ts';
 
 const SAVE_AFTER_MS = 400;
 const RETRY_MS = 1000;
@@ -24,13 +24,13 @@ interface Shared<T> {
   base?: T;
 }
 
-const standings = signal(new Map<string, Standing>());
+const saveStates = signal(new Map<string, SaveState>());
 const savers: Saver<unknown>[] = [];
 
 /** The documents that have changes which are not saved, and why. */
 export const unsaved = computed(() =>
-  [...standings.value].flatMap(([name, standing]) =>
-    standing.state === 'late' || standing.state === 'refused' ? [{ name, ...standing }] : [],
+  [...saveStates.value].flatMap(([name, state]) =>
+    state.state === 'retrying' || state.state === 'rejected' ? [{ name, ...state }] : [],
   ),
 );
 
@@ -38,19 +38,19 @@ export function saveAgain(): void {
   for (const saver of savers) saver.save();
 }
 
-function tell(name: string, standing: Standing): void {
-  standings.value = new Map(standings.peek()).set(name, standing);
+function setSaveState(name: string, state: SaveState): void {
+  saveStates.value = new Map(saveStates.peek()).set(name, state);
 }
 
 /** A signal whose value is kept under a name: a list, or an object whose keys are joined one by one. */
-export function stored<T extends object>(name: string, fallback: T): Signal<T> {
+export function savedDocument<T extends object>(name: string, fallback: T): Signal<T> {
   const fitting = (document: unknown): T | undefined =>
     typeof document === 'object' && document !== null && Array.isArray(document) === Array.isArray(fallback)
       ? (document as T)
       : undefined;
-  const cached = readKept(`${name}.shared`) as Shared<T> | undefined;
+  const cached = readLocal(`${name}.shared`) as Shared<T> | undefined;
   const cachedDocument = fitting(cached?.document);
-  const initial = cachedDocument ?? fitting(readKept(name)) ?? fallback;
+  const initial = cachedDocument ?? fitting(readLocal(name)) ?? fallback;
   const value = signal<T>(initial);
   let place: 'unknown' | 'browser' | 'server' = 'unknown';
   let saver: Saver<T> | null = null;
@@ -60,24 +60,27 @@ export function stored<T extends object>(name: string, fallback: T): Signal<T> {
     const document = value.peek();
     if (place === 'browser' && !same(document, local)) {
       local = document;
-      const isKept = keep(name, document);
-      tell(name, isKept ? { state: 'saved' } : { state: 'refused', why: 'the browser keeps nothing more' });
+      const isKept = writeLocal(name, document);
+      setSaveState(
+        name,
+        isKept ? { state: 'saved' } : { state: 'rejected', why: 'the browser keeps nothing more' },
+      );
     } else if (place === 'server' && saver) {
       const base = saver.base();
       const board = meta.peek()?.logdir ?? '';
       const shared: Shared<T> = same(document, base) ? { board, document } : { board, document, base };
-      if (!same(shared, readKept(`${name}.shared`))) keep(`${name}.shared`, shared);
+      if (!same(shared, readLocal(`${name}.shared`))) writeLocal(`${name}.shared`, shared);
     }
   }
 
   function useBrowser(): void {
     place = 'browser';
-    local = fitting(readKept(name)) ?? fallback;
-    value.value = joinChanges(initial, value.peek(), local) as T;
-    onKept(name, (document) => {
+    local = fitting(readLocal(name)) ?? fallback;
+    value.value = mergeChanges(initial, value.peek(), local) as T;
+    onLocalChange(name, (document) => {
       if (place !== 'browser') return;
       const theirs = fitting(document) ?? fallback;
-      value.value = joinChanges(local, value.peek(), theirs) as T;
+      value.value = mergeChanges(local, value.peek(), theirs) as T;
       local = theirs;
     });
   }
@@ -103,9 +106,9 @@ export function stored<T extends object>(name: string, fallback: T): Signal<T> {
         write: async (base, document) =>
           (await sendJson<{ revision: number }>('PUT', `state/${name}`, { base, document })).revision,
       },
-      told: (standing) => {
-        tell(name, standing);
-        if (standing.state !== 'saving') remember();
+      onState: (state) => {
+        setSaveState(name, state);
+        if (state.state !== 'saving') remember();
       },
       later: (call, failures) => {
         setTimeout(call, Math.min(MOST_RETRY_MS, RETRY_MS * 2 ** (failures - 1)));
@@ -113,7 +116,7 @@ export function stored<T extends object>(name: string, fallback: T): Signal<T> {
     });
     savers.push(saver as Saver<unknown>);
     saver.save();
-    onKept(`${name}.shared`, (shared) => {
+    onLocalChange(`${name}.shared`, (shared) => {
       // Another page has saved; what is not saved yet is that page's business.
       const other = shared as Shared<T> | undefined;
       if (other && other.base === undefined && !same(other.document, value.peek())) saver?.refresh();
@@ -154,5 +157,5 @@ document.addEventListener('visibilitychange', () => {
   if (!document.hidden) refreshAll();
 });
 effect(() => {
-  if (connection.value === 'live' && unsaved.peek().some((one) => one.state === 'late')) saveAgain();
+  if (connection.value === 'live' && unsaved.peek().some((one) => one.state === 'retrying')) saveAgain();
 });
