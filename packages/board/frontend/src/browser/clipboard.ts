@@ -7,7 +7,8 @@ export async function copyText(text: string): Promise<void> {
   } catch {
     // no such object, or not allowed
   }
-  if (!copiedByCommand(text)) prompt('The browser lets the page copy nothing; copy it from here', text);
+  if (!copiedByCommand(text))
+    prompt('The browser does not allow the page to copy; copy the text from here', text);
 }
 
 function copiedByCommand(text: string): boolean {

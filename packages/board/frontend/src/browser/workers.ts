@@ -27,11 +27,11 @@ export function startWorker(name: string, failed: (why: string) => void = showMe
   const worker = new Worker(policy.createScriptURL(new URL(`assets/${file}`, document.baseURI).href));
   worker.addEventListener('error', (event) => {
     // Without a message it was not fetched: the server is away, or was upgraded while the page was open.
-    const why = event.message || 'its code did not come; reload the page';
+    const why = event.message || 'its code could not be loaded; reload the page';
     failed(`The work "${name.replaceAll('_', ' ')}" failed: ${why}`);
   });
   worker.addEventListener('messageerror', () => {
-    failed(`The work "${name.replaceAll('_', ' ')}" failed: its answer cannot be read`);
+    failed(`The work "${name.replaceAll('_', ' ')}" failed: its response cannot be read`);
   });
   return worker;
 }

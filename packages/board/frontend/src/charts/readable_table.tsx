@@ -19,8 +19,8 @@ export function ReadableTable({ title, curves }: { title: string; curves: Curve[
         <tr>
           <th>run</th>
           <th>last</th>
-          <th>least</th>
-          <th>greatest</th>
+          <th>min</th>
+          <th>max</th>
         </tr>
       </thead>
       <tbody>

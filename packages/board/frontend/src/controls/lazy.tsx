@@ -40,8 +40,11 @@ export function lazy<P extends object>(
     if (failure === null) return null;
     return (
       <div class="notice" role="alert">
-        <h2>The code of {what} did not come</h2>
-        <p>The server was away, or was upgraded while this page was open. A reload helps; the view stays.</p>
+        <h2>The code of {what} could not be loaded</h2>
+        <p>
+          The server did not respond, or was upgraded while this page was open. Reload the page; the view
+          stays.
+        </p>
         <p class="faint">{safeText(failure, 300)}</p>
         <p class="buttons">
           <button type="button" class="primary" onClick={() => location.reload()}>

@@ -48,13 +48,13 @@ function Charts({ tag, runs, width }: CardProps) {
   const mine = Object.hasOwn(layouts.value, tag.name) ? asLayout(layouts.value[tag.name]) : null;
   const layout = mine ?? written;
   useEffect(() => {
-    frame.setInfo(isMade ? 'made in this page' : mine ? 'changed in this page' : '');
+    frame.setInfo(isMade ? 'created on this page' : mine ? 'changed on this page' : '');
     frame.setMenu([
-      { text: editing ? 'Leave the layout as it is' : 'Change the layout', run: () => setEditing(!editing) },
+      { text: editing ? 'Cancel the changes' : 'Edit the layout', run: () => setEditing(!editing) },
       ...(mine
         ? [
             {
-              text: isMade ? 'Take this layout away' : 'Back to the layout of the log',
+              text: isMade ? 'Remove this layout' : 'Restore the layout of the log',
               run: () => keepLayout(tag.name, null),
             },
           ]

@@ -63,7 +63,7 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
       {wrong !== null && <p class="card-note">{safeText(wrong, 300)}</p>}
       <div class="custom-plot" style={{ height: `${height}px` }}>
         {parts.length === 0 ? (
-          <p class="tile-message">No tag fits this chart.</p>
+          <p class="tile-message">No tag matches this chart.</p>
         ) : (
           <ScalarPlot chart={drawn} width={width} height={height} />
         )}

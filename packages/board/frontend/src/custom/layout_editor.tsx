@@ -50,7 +50,7 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
     return read.length > 0 ? read : [newCategory()];
   });
   const put = (key: number, category: CategoryDraft | null) => setDraft(replaced(draft, key, category));
-  const kept = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
+  const place = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
   return (
     <form
       class="layout-editor"
@@ -81,11 +81,11 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
                 checked={category.closed}
                 onChange={(event) => put(category.key, { ...category, closed: event.currentTarget.checked })}
               />{' '}
-              folded away
+              collapsed
             </label>
             <span class="grow" />
             <button type="button" class="quiet" onClick={() => put(category.key, null)}>
-              take away
+              remove
             </button>
           </div>
           {category.charts.map((chart) => (
@@ -110,7 +110,7 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
           Add a category
         </button>
         <span class="grow" />
-        <span class="faint">kept {kept}</span>
+        <span class="faint">saved {place}</span>
         <button type="button" onClick={onLeave}>
           Leave
         </button>
@@ -147,7 +147,7 @@ function ChartForm({ chart, onChange }: { chart: ChartDraft; onChange: (chart: C
         </select>
         <span class="grow" />
         <button type="button" class="quiet" onClick={() => onChange(null)}>
-          take away
+          remove
         </button>
       </div>
       <textarea

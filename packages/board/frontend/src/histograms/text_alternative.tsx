@@ -21,9 +21,9 @@ export function TextAlternative({ name, layers }: { name: string; layers: Layer[
               <tr>
                 <th scope="col">step</th>
                 <th scope="col">values</th>
-                <th scope="col">least</th>
+                <th scope="col">min</th>
                 <th scope="col">median</th>
-                <th scope="col">greatest</th>
+                <th scope="col">max</th>
               </tr>
             </thead>
             <tbody>

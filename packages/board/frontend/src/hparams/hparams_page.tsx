@@ -37,8 +37,8 @@ const VIEWS: [View, string][] = [
 ];
 const AGGREGATES: [Aggregate, string][] = [
   ['last', 'last value'],
-  ['min', 'least value'],
-  ['max', 'greatest value'],
+  ['min', 'minimum'],
+  ['max', 'maximum'],
 ];
 const PICTURE_HEIGHT = 340;
 
@@ -88,7 +88,7 @@ export default function HparamsPage() {
         </label>
         <ToolChoice
           quiet
-          label="Which value of a metric counts"
+          label="Value of a metric"
           value={aggregate.value}
           options={AGGREGATES}
           onChange={(v) => (aggregate.value = v)}
@@ -96,7 +96,7 @@ export default function HparamsPage() {
         <ColumnMenu />
         {hasRepeats(hparams.value) && (
           <ToolToggle
-            label="One row for all sessions of a group, with the means of their metrics"
+            label="One row per group of sessions, with the means of their metrics"
             on={averaged.value}
             onChange={(on) => (averaged.value = on)}
           >
@@ -104,11 +104,11 @@ export default function HparamsPage() {
           </ToolToggle>
         )}
         <ToolToggle
-          label="Conditions also choose the runs of all other pages"
+          label="Conditions also select the runs of all other pages"
           on={brushChooses.value}
           onChange={setBrushChooses}
         >
-          choose runs everywhere
+          select runs on all pages
         </ToolToggle>
         {narrowed && (
           <button type="button" class="tool" onClick={clearFilters}>
@@ -130,7 +130,7 @@ export default function HparamsPage() {
       </ToolBar>
       {hparamsFailure.value !== null && (
         <p class="card-note" role="alert">
-          What changed did not come, it is tried again: {safeText(hparamsFailure.value, 200)}
+          Changes could not be fetched; the page tries again: {safeText(hparamsFailure.value, 200)}
         </p>
       )}
       <div class="hparams-top">
@@ -165,7 +165,7 @@ function NoSessions() {
   if (hparamsFailure.value !== null) {
     return (
       <p class="empty" role="alert">
-        The hyperparameters did not come, they are asked for again: {safeText(hparamsFailure.value, 200)}
+        The hyperparameters could not be fetched; the page tries again: {safeText(hparamsFailure.value, 200)}
       </p>
     );
   }

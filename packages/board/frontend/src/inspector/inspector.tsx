@@ -97,7 +97,7 @@ function RunDetails({ run }: { run: Run }) {
           Only this
         </button>
         <button type="button" onClick={() => archive([run.name], !isArchived)}>
-          {isArchived ? 'Bring back' : 'Archive'}
+          {isArchived ? 'Restore' : 'Archive'}
         </button>
         <button type="button" onClick={() => void copyText(run.name)}>
           Copy the name
@@ -107,9 +107,9 @@ function RunDetails({ run }: { run: Run }) {
         rows={[
           ['first event', moment(first)],
           ['last event', moment(last)],
-          ['lasted', duration(Math.max(0, Math.round(last - first)))],
+          ['duration', duration(Math.max(0, Math.round(last - first)))],
           ['restarts', String(Math.max(0, run.segments - 1))],
-          ['state', run.live ? 'being written' : 'at rest'],
+          ['state', run.live ? 'being written' : 'finished'],
           ...(wrong > 0 ? ([['problems', String(wrong)]] as [string, string][]) : []),
         ]}
       />
@@ -164,8 +164,8 @@ function TagDetails({ tag }: { tag: Tag }) {
             <tr>
               <th>run</th>
               <th class="numeric">last</th>
-              <th class="numeric">least</th>
-              <th class="numeric">greatest</th>
+              <th class="numeric">min</th>
+              <th class="numeric">max</th>
             </tr>
           </thead>
           <tbody>

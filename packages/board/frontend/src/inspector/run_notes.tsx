@@ -20,7 +20,7 @@ function NotesOf({ run }: { run: Run }) {
     setTag('');
   };
   const text = useTyped({ value: note.text, onCommit: (said) => setText(run.name, said) });
-  const kept = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
+  const place = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
   return (
     <section class="run-notes">
       <h4>Tags</h4>
@@ -30,7 +30,7 @@ function NotesOf({ run }: { run: Run }) {
             {safeText(one, 60)}
             <button
               type="button"
-              aria-label={`Take away the tag ${safeText(one, 60)}`}
+              aria-label={`Remove the tag ${safeText(one, 60)}`}
               onClick={() => removeTag(run.name, one)}
             >
               ×
@@ -58,7 +58,7 @@ function NotesOf({ run }: { run: Run }) {
       <h4>Note</h4>
       <textarea
         aria-label={`Note on ${safeText(run.name, 120)}`}
-        placeholder={`What was this run for? Kept ${kept}, never in the logs.`}
+        placeholder={`What was this run for? Saved ${place}, never in the logs.`}
         value={text.text}
         onInput={(event) => text.type(event.currentTarget.value)}
         onBlur={text.commit}

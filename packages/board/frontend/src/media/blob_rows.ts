@@ -71,10 +71,10 @@ export async function fetchItem(
   for (const last of [false, true]) {
     const found = await itemsOf(place);
     const item = found[Math.min(sample, found.length - 1)];
-    if (!item) throw new Error('this event holds nothing');
+    if (!item) throw new Error('this event is empty');
     const response = await fetch(blobUrl(item));
     if (response.ok) return { item, samples: found.length, blob: await response.blob() };
-    if (response.status !== GONE || last) throw new Error(`the server answered ${response.status}`);
+    if (response.status !== GONE || last) throw new Error(`the server responded with ${response.status}`);
     items.delete(placeKey(place));
   }
   throw new Error('this event is gone');

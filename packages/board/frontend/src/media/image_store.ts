@@ -54,12 +54,12 @@ function drop(): void {
 async function load(wanted: Wanted): Promise<Picture> {
   const items = await itemsOf(wanted);
   const known = items[Math.min(wanted.sample, items.length - 1)];
-  if (!known) throw new Error('this event holds no image');
+  if (!known) throw new Error('this event has no image');
   if (known.width * known.height > MOST_IMAGE) {
-    throw new Error(`${known.width} × ${known.height} is more than the 64 million pixels that are shown`);
+    throw new Error(`${known.width} × ${known.height} is more than 64 million pixels`);
   }
   const { item, samples, blob } = await fetchItem(wanted, wanted.sample);
-  if (!blob.type.startsWith('image/')) throw new Error('these bytes are no image that a browser shows');
+  if (!blob.type.startsWith('image/')) throw new Error('the browser cannot show these bytes as an image');
   try {
     const options = { premultiplyAlpha: 'none', colorSpaceConversion: 'none' } as const;
     return { bitmap: await createImageBitmap(blob, options), item, samples };

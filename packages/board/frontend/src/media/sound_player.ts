@@ -77,7 +77,7 @@ export function useSoundPlayer(
 }
 
 async function decode(place: Place, wanted: BlobItem): Promise<{ item: BlobItem; buffer: AudioBuffer }> {
-  if (wanted.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform; it can be played');
+  if (wanted.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform, but it can be played');
   const { item, blob } = await fetchItem(place, wanted.sample);
   const bytes = await blob.arrayBuffer();
   try {

@@ -68,7 +68,7 @@ export function EmptyBoard({ hasRuns }: { hasRuns: boolean }) {
       <h2>{hasRuns ? 'These runs have no metrics yet' : 'Nothing has been written yet'}</h2>
       <p>
         The board watches {folder ? <code>{safeText(folder)}</code> : 'the folder'} and all folders below it;
-        what is written there appears here at once.
+        new logs appear here immediately.
       </p>
       <pre>
         {'from headrace.formats.event_file import EventFileWriter\n\nwith EventFileWriter("'}

@@ -40,13 +40,13 @@ export function NoProblem() {
       <h2>Nothing is wrong with these logs</h2>
       <p>
         {health
-          ? `${counted(health.files, 'file')} of ${fileSize(health.bytes_done)} were read whole: ` +
-            `${count(health.points)} points and ${count(health.blobs)} other values, every checksum right.`
-          : 'Every record was read, and every checksum is right.'}
+          ? `${counted(health.files, 'file')} of ${fileSize(health.bytes_done)} were read completely: ` +
+            `${count(health.points)} points and ${count(health.blobs)} other values, all checksums are valid.`
+          : 'All records were read, and all checksums are valid.'}
       </p>
       <p class="faint">
-        Damaged records, files that end early, values that are NaN, clocks that jump and programs gone silent
-        would be listed here.
+        Damaged records, files that end early, values that are NaN, clocks that jump and programs that stopped
+        writing would be listed here.
       </p>
     </div>
   );

@@ -51,7 +51,7 @@ export function ProblemFilters({ all }: { all: Problem[] }) {
       <input
         type="search"
         placeholder="Find a file, run or word"
-        aria-label="Find among the problems"
+        aria-label="Search the problems"
         value={search.value}
         onInput={(event) => {
           search.value = event.currentTarget.value;

@@ -9,23 +9,27 @@ interface Words {
 
 const WORDS: Record<string, Words> = {
   bad_payload: { title: 'Damaged record', advice: 'Bytes on the disk changed after they were written.' },
-  bad_length: { title: 'Damaged frame', advice: 'Reading went on at the next whole record.' },
+  bad_length: { title: 'Damaged frame', advice: 'Reading continued at the next intact record.' },
   bad_event: { title: 'Record without an event', advice: 'The writer wrote something else.' },
-  lost_tail: { title: 'Damaged end', advice: 'Read on as soon as a whole record follows.' },
-  dead: { title: 'Given up', advice: 'Other files of the run are not touched by this.' },
+  lost_tail: { title: 'Damaged end', advice: 'Reading continues when an intact record follows.' },
+  dead: { title: 'Reading stopped', advice: 'Other files of the run are still read.' },
   torn: { title: 'Unfinished record', advice: 'Usual after a crash, or while a writer works.' },
-  silent: { title: 'Gone silent', advice: 'Look whether the program still runs.' },
-  unreadable: { title: 'Cannot be opened', advice: 'Look at the rights of the file.' },
-  tag_limit: { title: 'Too many tags', advice: 'What is beyond the limit is not read.' },
-  duplicate_writers: { title: 'Two writers at once', advice: 'Give each process a folder of its own.' },
+  silent: { title: 'No new events', advice: 'Check whether the program still runs.' },
+  unreadable: { title: 'Cannot be opened', advice: 'Check the permissions of the file.' },
+  missing_logdir: { title: 'Missing folder', advice: 'The board reads it as soon as it exists.' },
+  tag_limit: { title: 'Too many tags', advice: 'Tags beyond the limit are not read.' },
+  duplicate_writers: { title: 'Two writers at once', advice: 'Give each process its own folder.' },
   nan: { title: 'Not a number', advice: 'A value of the run is NaN.' },
   infinite: { title: 'Infinite', advice: 'A value of the run is infinite.' },
   clock_jump: {
     title: 'Clock went back',
-    advice: 'Relative and wall time of these points cannot be trusted.',
+    advice: 'Relative and wall times of these points are unreliable.',
   },
-  skipped: { title: 'Skipped', advice: 'It lies outside of the logdir or is no plain file.' },
-  not_compiled: { title: 'Slower than it could be', advice: 'Install the package with its compiled parts.' },
+  skipped: { title: 'Skipped', advice: 'It lies outside the logdir, or is not a regular file.' },
+  not_compiled: {
+    title: 'Compiled modules missing',
+    advice: 'Install the package with its compiled modules: reading is about ten times faster.',
+  },
   embedding: { title: 'Embedding', advice: 'The projector cannot show it.' },
 };
 

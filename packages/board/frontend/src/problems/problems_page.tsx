@@ -99,7 +99,7 @@ export default function ProblemsPage() {
             ))}
           </tbody>
         </table>
-        {shown.length === 0 && <p class="card-note">Nothing fits the search.</p>}
+        {shown.length === 0 && <p class="card-note">No problem matches the search.</p>}
         {shown.length > MOST_ROWS && (
           <p class="card-note">
             The first {MOST_ROWS} of {shown.length}.

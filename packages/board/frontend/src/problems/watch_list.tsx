@@ -48,12 +48,10 @@ export function WatchList() {
     <aside class="watch-list" aria-label="NaN and infinite values">
       <h2>NaN and infinite values</h2>
       {list.length === 0 ? (
-        <p class="faint">
-          {loading.value ? 'None so far.' : 'Every value of every curve is a finite number.'}
-        </p>
+        <p class="faint">{loading.value ? 'None so far.' : 'All values of all curves are finite.'}</p>
       ) : (
         <>
-          <p class="faint">The earliest first: what broke before the rest is often the cause.</p>
+          <p class="faint">Earliest first: what fails before everything else is often the cause.</p>
           <ul>
             {list.slice(0, MOST_ROWS).map(({ tag, kind, step, problem }) => {
               const run: Run | undefined = problem.run === null ? undefined : runById.value.get(problem.run);

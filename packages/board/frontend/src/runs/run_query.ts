@@ -62,7 +62,7 @@ function hasWord({ name, labels }: Subject, word: string): boolean {
 }
 
 const patternError = (text: string, { error }: Pattern): string | null =>
-  error === null ? null : `${text} is not a regular expression that is known here: ${error}`;
+  error === null ? null : `${text} is not a supported regular expression: ${error}`;
 
 /** Whether the letters of `word` come in `name` in that order, each near the one before it. */
 export function fuzzy(name: string, word: string): boolean {
@@ -177,7 +177,7 @@ function condition(text: string): Query {
   }
 
   const matches = either();
-  if (at < all.length) throw new Error(`"${all[at]!.text}" is one too many`);
+  if (at < all.length) throw new Error(`"${all[at]!.text}" is unexpected`);
   return { matches, fields: [...fields], kind: 'condition', error: null };
 }
 

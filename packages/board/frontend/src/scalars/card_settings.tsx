@@ -27,7 +27,7 @@ export function CardSettings({ id, title, anchor, close }: Props) {
       <TypedField
         type="number"
         aria-label={label}
-        placeholder="fits"
+        placeholder="auto"
         value={String(style[name] ?? '')}
         onCommit={(text) => set({ [name]: text === '' ? undefined : Number(text) })}
       />
@@ -42,7 +42,7 @@ export function CardSettings({ id, title, anchor, close }: Props) {
           value={style.y ?? ''}
           onChange={(event) => set({ y: (event.currentTarget.value || undefined) as Scale | undefined })}
         >
-          <option value="">as the page ({yScale.value})</option>
+          <option value="">page setting ({yScale.value})</option>
           <option>linear</option>
           <option>log</option>
           <option>symlog</option>
@@ -50,7 +50,7 @@ export function CardSettings({ id, title, anchor, close }: Props) {
       </label>
       {end('lo', 'y from')}
       {end('hi', 'y to')}
-      {isEmptyRange && <p class="query-error">The range ends before it begins.</p>}
+      {isEmptyRange && <p class="query-error">The end of the range is below its beginning.</p>}
       <label>
         <span>outliers</span>
         <select
@@ -59,7 +59,7 @@ export function CardSettings({ id, title, anchor, close }: Props) {
             set({ out: value === '' ? undefined : value === 'true' })
           }
         >
-          <option value="">as the page ({ignoreOutliers.value ? 'left out' : 'shown'})</option>
+          <option value="">page setting ({ignoreOutliers.value ? 'left out' : 'shown'})</option>
           <option value="false">shown</option>
           <option value="true">left out</option>
         </select>
@@ -69,7 +69,7 @@ export function CardSettings({ id, title, anchor, close }: Props) {
         <TypedField
           type="number"
           aria-label="smoothing"
-          placeholder={`as the page (${smoothing.value})`}
+          placeholder={`page setting (${smoothing.value})`}
           value={String(style.smooth ?? '')}
           onCommit={(text) =>
             set({ smooth: text === '' ? undefined : Math.max(0, Math.min(0.9999, Number(text))) })
@@ -77,7 +77,7 @@ export function CardSettings({ id, title, anchor, close }: Props) {
         />
       </div>
       <button type="button" class="quiet" onClick={() => setCardStyle(id, {})}>
-        all as the page
+        use the page’s settings
       </button>
     </FormLayer>
   );

@@ -81,7 +81,7 @@ async function inFull(id: string): Promise<ShownChart | undefined> {
   try {
     return { ...chart, curves: await chart.inFull() };
   } catch (error) {
-    alert(`The picture has only the points that are on the screen: ${error}`);
+    alert(`The picture has only the points on the screen: ${error}`);
     return chart;
   }
 }

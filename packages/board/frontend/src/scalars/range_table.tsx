@@ -127,7 +127,7 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
           ))}
         </tbody>
       </table>
-      {lists !== null && rows.length === 0 && <p class="faint">No finite value lies within these steps.</p>}
+      {lists !== null && rows.length === 0 && <p class="faint">These steps have no finite value.</p>}
     </div>
   );
 }

@@ -46,7 +46,7 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
         ? null
         : {
             text,
-            title: 'Values that the chart has no place for: go to the first',
+            title: 'Values that the chart cannot show: go to the first',
             run: () => zoomToFirstUndrawn(chart),
           },
     );

@@ -46,12 +46,12 @@ export function scalarMenu(
       run: () => setAxis(card, tag.name, !isRight),
     });
     if (dropped.has(tag.id))
-      items.push({ text: `Take ${name(tag.name)} off`, run: () => removeOverlay(card.id, tag.name) });
+      items.push({ text: `Remove ${name(tag.name)}`, run: () => removeOverlay(card.id, tag.name) });
   }
   if (card.made) {
     const { text } = card.made;
     items.push(null, {
-      text: 'Take this chart away',
+      text: 'Remove this chart',
       run: () => {
         removeMade(text);
         removeOverlays(card.id);

@@ -29,7 +29,7 @@ export function ScalarPlot({ chart, width, height }: Props) {
   if (scale === 'log' && chart.notPositive > 0 && !curves.some(({ y }) => y.some((v) => v > 0))) {
     return (
       <div class="tile-message">
-        <p>No value is above 0: a logarithmic axis has no place for them.</p>
+        <p>No value is above 0: a logarithmic axis cannot show them.</p>
         <button type="button" onClick={() => setCardStyle(id, { ...styleOfCard(id), y: 'linear' })}>
           Linear axis for this chart
         </button>

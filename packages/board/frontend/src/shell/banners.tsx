@@ -19,14 +19,14 @@ export function Banners() {
     <>
       {failure.value && loaded.value && (
         <p class="banner" role="alert">
-          The server does not answer; what you see is as it was. {safeText(failure.value)}
+          The server does not respond; the page shows the last known state. {safeText(failure.value)}
         </p>
       )}
       {unsaved.value.map(({ name, state, why }) => (
         <p class="banner" role="alert" key={name}>
           <span>
-            {TITLES[name] ?? name} are not saved: {safeText(why, 300)}. They stay in this page
-            {state === 'retrying' ? ' and are saved as soon as the server answers.' : ' as you left them.'}
+            {TITLES[name] ?? name} are not saved: {safeText(why, 300)}. They stay on this page
+            {state === 'retrying' ? ' and are saved as soon as the server responds.' : ' as you left them.'}
           </span>
           <button type="button" onClick={saveAgain}>
             Try again
@@ -36,7 +36,7 @@ export function Banners() {
       {messages.value.map((text) => (
         <p class="banner" role="alert" key={text}>
           <span>{safeText(text, 400)}</span>
-          <button type="button" class="icon" aria-label="Put the message away" onClick={() => dismiss(text)}>
+          <button type="button" class="icon" aria-label="Dismiss the message" onClick={() => dismiss(text)}>
             <Icon name="close" />
           </button>
         </p>

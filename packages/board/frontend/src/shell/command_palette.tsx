@@ -108,7 +108,7 @@ export function CommandPalette() {
             {command.hint && <kbd>{command.hint}</kbd>}
           </div>
         ))}
-        {found.length === 0 && <p class="faint">Nothing has these letters.</p>}
+        {found.length === 0 && <p class="faint">Nothing matches.</p>}
       </div>
     </dialog>
   );

@@ -50,7 +50,7 @@ export const keyTables: KeyTable[] = [
       ['Space', 'keep the table of values'],
       ['Enter', 'put the step cursor here'],
       ['+ − 0', 'zoom in, out, all'],
-      ['Esc', 'let go'],
+      ['Esc', 'release'],
     ],
   },
   {
@@ -71,8 +71,8 @@ export const keyTables: KeyTable[] = [
       ['Enter Space', 'open or close the group'],
       ['F', 'fit, or centre what is selected'],
       ['+ −', 'zoom'],
-      ['/', 'find a node'],
-      ['Esc', 'let go of the selection'],
+      ['/', 'search for a node'],
+      ['Esc', 'clear the selection'],
     ],
   },
   {
@@ -87,8 +87,8 @@ export const keyTables: KeyTable[] = [
       ['Shift arrows', 'select an area'],
       ['C', 'critical path'],
       ['[ ]', 'the step before, after'],
-      ['/', 'find; Enter goes to the next'],
-      ['Esc', 'let go'],
+      ['/', 'search; Enter goes to the next'],
+      ['Esc', 'release'],
     ],
   },
   {
@@ -99,7 +99,7 @@ export const keyTables: KeyTable[] = [
       ['+ − 0', 'zoom in, out, all'],
       ['[ ]', 'the point before, after'],
       ['B', 'draw boxes that select'],
-      ['Esc', 'let go of the selection'],
+      ['Esc', 'clear the selection'],
     ],
   },
 ];

@@ -33,7 +33,7 @@ export function LiveIndicator() {
       aria-live="off"
       title={
         state === 'lost'
-          ? 'The server does not answer; the page tries again'
+          ? 'The server does not respond; the page tries again'
           : latest.value?.loading
             ? `${fileSize(latest.value.bytes_done)} of ${fileSize(latest.value.bytes_total)} in ${latest.value.files} files`
             : `${live} runs are being written; the number is the time since the last change${state === 'polling' ? '; by long polls' : ''}`

@@ -61,9 +61,9 @@ function NoServer({ why }: { why: string }) {
   return (
     <main class="page" id="page">
       <div class="notice" role="alert">
-        <h2>The server does not answer</h2>
+        <h2>The server does not respond</h2>
         <p>{safeText(why)}</p>
-        <p class="faint">The page tries again by itself.</p>
+        <p class="faint">The page tries again automatically.</p>
       </div>
     </main>
   );

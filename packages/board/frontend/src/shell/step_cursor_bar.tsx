@@ -49,7 +49,7 @@ function textOf(step: number): string {
 
 export function StepCursorBar() {
   const reach = stepReach.value;
-  // What is being typed: news that come meanwhile leave it alone.
+  // What is being typed stays while the cursor changes.
   const [typed, setTyped] = useState<string | null>(null);
   if (!reach) return null;
   const { lo, hi } = reach;

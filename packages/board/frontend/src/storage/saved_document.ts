@@ -63,7 +63,7 @@ export function savedDocument<T extends object>(name: string, fallback: T): Sign
       const isKept = writeLocal(name, document);
       setSaveState(
         name,
-        isKept ? { state: 'saved' } : { state: 'rejected', why: 'the browser keeps nothing more' },
+        isKept ? { state: 'saved' } : { state: 'rejected', why: 'the browser’s storage is full' },
       );
     } else if (place === 'server' && saver) {
       const base = saver.base();

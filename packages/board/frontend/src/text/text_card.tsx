@@ -162,7 +162,7 @@ function RunText({ run, place, titled, against }: RunTextProps) {
       )}
       {failure !== null || against?.failure ? (
         <p class="card-note" role="alert">
-          The server did not answer: {safeText(failure ?? against?.failure ?? '', 200)}
+          The server did not respond: {safeText(failure ?? against?.failure ?? '', 200)}
         </p>
       ) : text === undefined || (against && against.text === undefined) ? (
         <p class="faint">…</p>

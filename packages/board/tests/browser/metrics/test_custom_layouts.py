@@ -70,7 +70,7 @@ def test_a_layout_is_made_from_nothing_obeys_groups_is_saved_and_goes_away(
     assert len(chart(page, "custom:layout/0/0")["curves"]) == 1
     page.locator("article.tile").hover()
     page.get_by_role("button", name="Menu of the card").click()
-    page.get_by_role("menuitem", name="Take this layout away").click()
+    page.get_by_role("menuitem", name="Remove this layout").click()
     assert until(lambda: page.locator("article.tile").count() == 0)
 
 
@@ -84,7 +84,7 @@ def test_what_is_taken_away_takes_its_own_text_with_it(
     texts = form.get_by_label("Patterns of tags")
     for i, pattern in enumerate(("mid", "low", "high")):
         texts.nth(i).fill(pattern)
-    form.locator(".layout-chart").nth(0).get_by_role("button", name="take away").click()
+    form.locator(".layout-chart").nth(0).get_by_role("button", name="remove").click()
     assert until(lambda: texts.count() == 2)
     assert [box.input_value() for box in texts.all()] == ["low", "high"]
     texts.nth(1).fill("mid|(")

@@ -294,7 +294,7 @@ def test_a_layout_of_the_log_is_drawn_changed_and_kept(
     card = page.get_by_role("article", name="custom_scalars__config__")
     card.hover()
     card.get_by_role("button", name="Menu of the card").click()
-    page.get_by_role("menuitem", name="Change the layout").click()
+    page.get_by_role("menuitem", name="Edit the layout").click()
     page.get_by_label("Title of the chart").first.fill("only accuracy")
     page.get_by_label("Patterns of tags").first.fill("train/acc")
     page.get_by_role("button", name="Save").click()

@@ -212,7 +212,7 @@ def test_a_text_that_did_not_come_is_not_called_unreadable(
 ) -> None:
     page.route("**/api/v1/text?*row=*", lambda route: route.abort())
     page.goto(board_server(logdir).url + "#/metrics?q=^notes$&runs=only:base")
-    page.get_by_text("The server did not answer").wait_for()
+    page.get_by_text("The server did not respond").wait_for()
     assert page.get_by_text("this record cannot be read").count() == 0
 
 

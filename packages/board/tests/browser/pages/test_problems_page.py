@@ -62,7 +62,7 @@ def test_severity_and_words_narrow_the_list(logdir: Path, board_server: Any, pag
     assert until(lambda: shown(page))
     page.get_by_role("radio", name="error").click()
     assert until(lambda: {p["severity"] for p in shown(page)} == {"error"})
-    page.get_by_label("Find among the problems").fill("checksum")
+    page.get_by_label("Search the problems").fill("checksum")
     assert until(lambda: {p["kind"] for p in shown(page)} == {"bad_payload"})
     page.wait_for_timeout(300)
     page.reload()
@@ -93,7 +93,7 @@ def test_whole_logs_have_a_page_that_says_so(tmp_path: Path, board_server: Any, 
     media_logs.write_pictures(tmp_path / "run", 5)
     page.goto(board_server(tmp_path).url + "#/problems")
     page.get_by_role("heading", name="Nothing is wrong with these logs").wait_for()
-    page.get_by_text("every checksum right").wait_for()
+    page.get_by_text("all checksums are valid").wait_for()
 
 
 def test_a_run_leads_to_its_problems_and_what_they_cost(

@@ -78,7 +78,7 @@ def test_a_page_whose_code_does_not_come_says_so_and_comes_by_a_reload(shown: An
     shown.get_by_role("link", name="Problems").click()
     alert = shown.get_by_role("main").get_by_role("alert")
     alert.wait_for()
-    assert "the page Problems did not come" in alert.inner_text()
+    assert "the page Problems could not be loaded" in alert.inner_text()
     shown.unroute("**/assets/problems_page*.js")
     alert.get_by_role("button", name="Reload the page").click()
     assert until(lambda: alert.count() == 0 and shown.get_by_role("main").inner_text() != "")

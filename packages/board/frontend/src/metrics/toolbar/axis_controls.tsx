@@ -73,7 +73,7 @@ export function YAxis() {
       </label>
       <Check
         label="no outliers"
-        title="Fit y to the inner nine tenths of the values; what is beyond is marked"
+        title="Fit y to the middle 90 % of the values; values beyond are marked"
         on={ignoreOutliers.value}
         set={(on) => {
           ignoreOutliers.value = on;

@@ -18,7 +18,7 @@ export function GroupLegend() {
   if (wrong !== null)
     return (
       <p class="group-legend wrong" role="alert">
-        The pattern of the groups cannot be used: {wrong}
+        The pattern of the groups is not valid: {wrong}
       </p>
     );
   return (
@@ -75,8 +75,8 @@ export function GroupBy() {
       )}
       {by !== '' && (
         <select
-          aria-label="Middle of a group"
-          title="A line for each group, or every run in the colour of its group"
+          aria-label="Average of a group"
+          title="One line per group, or every run in the colour of its group"
           value={groupCenter.value}
           onChange={(event) => {
             groupCenter.value = event.currentTarget.value as typeof groupCenter.value;

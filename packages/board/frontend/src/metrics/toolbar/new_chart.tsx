@@ -59,7 +59,7 @@ export function NewChart() {
 /** What a text would make. */
 function found(text: string): { ok: boolean; says: string } {
   if (text === '') {
-    const says = `All tags that match are drawn on one chart. Expressions know + − * / ( ), ${FUNCTIONS.join(', ')}; {a tag} in braces may hold any character.`;
+    const says = `All matching tags are drawn on one chart. Expressions may use + − * / ( ), ${FUNCTIONS.join(', ')}; a tag in {braces} may contain any character.`;
     return { ok: false, says };
   }
   const { kind, text: written } = parseMade(text);
@@ -67,11 +67,11 @@ function found(text: string): { ok: boolean; says: string } {
     const { tags, missing } = variablesOf(written, scalarTags.value);
     if (missing.length > 0)
       return { ok: false, says: `There is no tag ${safeText(missing.join(', '), 160)}.` };
-    if (tags.length === 0) return { ok: false, says: 'It names no tag yet.' };
-    return { ok: true, says: `Of ${safeText(tags.map((tag) => tag.name).join(', '), 160)}.` };
+    if (tags.length === 0) return { ok: false, says: 'It does not name a tag yet.' };
+    return { ok: true, says: `Uses ${safeText(tags.map((tag) => tag.name).join(', '), 160)}.` };
   }
   const { tags, count, error } = tagsOfPattern(written, scalarTags.value);
-  if (error !== null) return { ok: false, says: `This is no pattern that can be used: ${error}.` };
+  if (error !== null) return { ok: false, says: `The pattern is not valid: ${error}.` };
   if (count === 0) return { ok: false, says: 'No tag matches.' };
   const names = safeText(tags.map((tag) => tag.name).join(', '), 160);
   const cut = count > tags.length ? `, of which the first ${tags.length} are drawn` : '';

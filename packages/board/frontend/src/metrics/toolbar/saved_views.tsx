@@ -31,7 +31,7 @@ export function ViewsMenu() {
       ? [
           null,
           ...names.map((name) => ({
-            text: `Forget ${safeText(name, 60)}`,
+            text: `Delete ${safeText(name, 60)}`,
             run: () => {
               const { [name]: _, ...rest } = savedViews.value;
               savedViews.value = rest;

@@ -21,7 +21,7 @@ export function ColourPicker({ run, anchor, close }: { run: Run; anchor: Element
           value={/^#[0-9a-f]{6}$/i.test(runColour(run)) ? runColour(run) : '#888888'}
           onInput={(event) => pickColour(run.name, event.currentTarget.value)}
         />
-        any colour
+        another colour
       </label>
       <button
         type="button"
@@ -31,7 +31,7 @@ export function ColourPicker({ run, anchor, close }: { run: Run; anchor: Element
           close();
         }}
       >
-        its own again
+        default colour
       </button>
     </FormLayer>
   );

@@ -32,8 +32,8 @@ function possibleColumns(): [column: string, name: string][] {
       .filter((tag) => tag.kind === 'scalar')
       .flatMap(({ name }): [string, string][] => [
         [name, `${name}, last`],
-        [`min:${name}`, `${name}, least`],
-        [`max:${name}`, `${name}, greatest`],
+        [`min:${name}`, `${name}, min`],
+        [`max:${name}`, `${name}, max`],
       ]),
   ];
 }
@@ -95,9 +95,9 @@ export function ColumnsMenu() {
             ))}
           </div>
           {found.length > MOST_LISTED && (
-            <p class="faint">and {found.length - MOST_LISTED} more: find them by name</p>
+            <p class="faint">and {found.length - MOST_LISTED} more: search for them by name</p>
           )}
-          {found.length === 0 && <p class="faint">Nothing is called that.</p>}
+          {found.length === 0 && <p class="faint">No column matches.</p>}
         </FormLayer>
       )}
     </>
@@ -121,7 +121,7 @@ export function TableMenu() {
             ),
         },
         {
-          text: 'Swap shown and hidden',
+          text: 'Invert the selection',
           run: () => {
             const on = new Set(shown);
             showOnly(listedRuns.value.filter((run) => !on.has(run.name)).map((run) => run.name));
@@ -149,7 +149,7 @@ export function TableMenu() {
           },
         },
         {
-          text: 'Bring all back from the archive',
+          text: 'Restore all archived runs',
           off: archivedNames.length === 0,
           run: () => archive(archivedNames, false),
         },
