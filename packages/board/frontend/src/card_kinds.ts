@@ -2,7 +2,7 @@
 import type { CardKind } from './cards/card.ts';
 import { meshTag } from './mesh/mesh_tags.ts';
 
-/** In the order in which kinds stand within a folder of tags. */
+/** In their order within a folder of tags. */
 export const cardKinds: CardKind[] = [
   { kind: 'scalar', per: 'tag', height: 236, tall: 480, load: () => import('./scalars/scalar_card.tsx') },
   {
@@ -12,8 +12,8 @@ export const cardKinds: CardKind[] = [
     tall: 480,
     load: () => import('./histograms/histogram_card.tsx'),
   },
-  { kind: 'image', per: 'tag', height: 300, tall: 620, load: () => import('./media/image_card.tsx') },
-  { kind: 'audio', per: 'tag', height: 160, tall: 160, load: () => import('./media/audio_card.tsx') },
+  { kind: 'image', per: 'tag', height: 300, tall: 620, load: () => import('./media/images/image_card.tsx') },
+  { kind: 'audio', per: 'tag', height: 160, tall: 160, load: () => import('./media/audio/audio_card.tsx') },
   { kind: 'text', per: 'tag', height: 240, tall: 480, load: () => import('./text/text_card.tsx') },
   {
     kind: 'pr_curve',

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { choice, flag, formatAddress, list, number, optionalNumber, parseAddress } from './url_codec.ts';
 
-test('lists of any texts come back', () => {
+test('lists of any texts survive encoding and decoding', () => {
   for (const items of [[], [''], ['', ''], ['a'], ['a,b', 'c\\', ',', '\\,'], ['ü/é', '&=?#%']]) {
     assert.deepEqual(list.decode(list.encode(items)), items, JSON.stringify(items));
   }
 });
 
-test('an address comes back with its page and its parameters', () => {
+test('an address survives encoding and decoding with its page and its parameters', () => {
   const parameters = new Map([
     ['runs', 'a/b,c\\,d'],
     ['q', 'loss|acc.*&x=1#~:%3A'],
@@ -19,7 +19,7 @@ test('an address comes back with its page and its parameters', () => {
   assert.deepEqual([...address.parameters], [...parameters]);
 });
 
-test('what is no value leaves the default', () => {
+test('an invalid value leaves the default', () => {
   assert.equal(number.decode('x'), undefined);
   assert.equal(number.decode(''), undefined);
   assert.equal(optionalNumber.decode(''), null);

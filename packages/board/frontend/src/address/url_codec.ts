@@ -2,7 +2,7 @@
 
 export interface Codec<T> {
   encode(value: T): string;
-  /** undefined: not a value, the default stands. */
+  /** undefined: the text is not a value; the default applies. */
   decode(text: string): T | undefined;
 }
 

@@ -39,13 +39,13 @@ beforeEach(() => {
   entries.length = 0;
 });
 
-test('a signal begins with what the address says, else with its default', () => {
+test('a signal starts with the value in the address, or its default', () => {
   assert.equal(state.page.value, 'metrics');
   assert.equal(n.value, 7);
   assert.equal(q.value, '');
 });
 
-test('changes come to the address together, in place of the entry, without defaults', async () => {
+test('changes are written to the address together, replace the history entry, and leave out defaults', async () => {
   n.value = 8;
   q.value = 'a b';
   n.value = 1;
@@ -53,7 +53,7 @@ test('changes come to the address together, in place of the entry, without defau
   assert.deepEqual(entries, [{ hash: '#/metrics?q=a+b&later=kept', pushed: false }]);
 });
 
-test('what a page that is not loaded yet will ask for stays in the address', () => {
+test('parameters of pages that are not loaded yet stay in the address', () => {
   assert.match(state.address(), /later=kept/);
   const late = state.urlSignal('later', text, '');
   assert.equal(late.value, 'kept');
@@ -61,7 +61,7 @@ test('what a page that is not loaded yet will ask for stays in the address', () 
   assert.doesNotMatch(state.address(), /later/);
 });
 
-test('another page is a new entry, after what was changed on this one', async () => {
+test('another page is a new history entry, after the changes on this one', async () => {
   n.value = 3;
   state.goTo('graph');
   await settled();
@@ -84,7 +84,7 @@ test('going back reads the address and writes nothing', async () => {
   assert.deepEqual(entries, []);
 });
 
-test('what is no value, or is not there, is the default', () => {
+test('an invalid or missing value is the default', () => {
   travel('#/metrics?n=many');
   assert.equal(n.value, 1);
   assert.equal(q.value, '');

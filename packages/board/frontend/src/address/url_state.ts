@@ -54,7 +54,7 @@ export function address(of: string = page.peek()): string {
     const text = write();
     if (text !== null) parameters.set(key, text);
   }
-  // What a page that is not loaded yet will ask for.
+  // Parameters of pages that are not loaded yet.
   for (const [key, text] of unread) if (!bound.has(key)) parameters.set(key, text);
   return formatAddress({ page: of, parameters });
 }

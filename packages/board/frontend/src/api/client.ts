@@ -67,7 +67,7 @@ async function checked(pending: Promise<Response>): Promise<Response> {
   try {
     message = ((await response.json()) as { error?: string }).error ?? message;
   } catch {
-    // the status says enough
+    // the status is enough
   }
   throw new ApiError(response.status, message);
 }

@@ -33,7 +33,7 @@ test('columns are views at their offsets', () => {
   assert.deepEqual([...columns.y!], [0.5, NaN]);
 });
 
-test('bytes that are no such reply are refused', () => {
+test('bytes that are not a reply are rejected', () => {
   assert.throws(() => decodeColumns(new ArrayBuffer(2)), /no header/);
   assert.throws(() => decodeColumns(new Uint8Array([255, 255, 0, 0, 1]).buffer), /header of 65535/);
   assert.throws(

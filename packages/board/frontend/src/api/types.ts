@@ -43,7 +43,7 @@ export interface Tag {
   description: string;
 }
 
-/** One series of a tag in a run; NaN and infinities come as strings and are numbers here. */
+/** One series of a tag in a run; the server sends NaN and infinities as strings; they are numbers here. */
 export interface Series {
   tag: number;
   run: number;

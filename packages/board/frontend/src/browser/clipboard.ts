@@ -1,4 +1,4 @@
-/** Puts a text into the clipboard, also where the browser gives pages over plain http no clipboard of their own. */
+/** Copies text to the clipboard, also in browsers that deny the clipboard to pages over plain http. */
 
 export async function copyText(text: string): Promise<void> {
   try {

@@ -1,4 +1,4 @@
-/** Messages that stand above the page until they are put away. */
+/** Messages above the page, until they are dismissed. */
 import { signal } from '@preact/signals';
 
 export const messages = signal<string[]>([]);

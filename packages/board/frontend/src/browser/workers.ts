@@ -12,14 +12,14 @@ interface PolicyFactory {
 
 const factory = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes;
 const rules: Policy = { createScriptURL: (url) => url };
-// The page's policy lets scripts come from our own list only.
+// The page's content policy allows scripts from the build's list only.
 const policy = factory ? factory.createPolicy('headrace', rules) : rules;
 
 /**
  * Starts a worker.
  *
- * `failed` hears why it died or could not be fetched, and should give up what waits for it; by default the page
- * says so above everything.
+ * `failed` is called with the reason when the worker died or could not be fetched, and should fail what waits for it;
+ * by default the page shows a message.
  */
 export function startWorker(name: string, failed: (why: string) => void = showMessage): Worker {
   const file = WORKER_FILES[name];

@@ -53,6 +53,6 @@ export const NO_TAG = -1;
 /** Whether the card shows a tag of a log, and not a chart or layout that the user made. */
 export const isLogged = (card: CardSpec): boolean => !card.made && card.tag.id !== NO_TAG;
 
-/** Whether the card's tags may be dropped on another chart: an expression has no tags of its own. */
+/** Whether the card's tags may be dropped on another chart: an expression has none. */
 export const canBeDropped = (card: CardSpec): boolean =>
   card.kind === 'scalar' && card.made?.kind !== 'expression';

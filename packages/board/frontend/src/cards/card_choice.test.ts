@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { choicesCodec, chosenStep, nearestIndex, unionOfSteps } from './card_choice.ts';
 
-test('choices come back from the address, whatever the names hold', () => {
+test('choices survive the address, whatever the names contain', () => {
   const choices = {
     'a,b;s9': { step: -3, sample: 2 },
     plain: { otherRun: 'r;s1,\\é', otherStep: 7 },

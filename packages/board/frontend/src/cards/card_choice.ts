@@ -2,13 +2,13 @@
 import { type Codec, list } from '../address/url_codec.ts';
 
 export interface CardChoice {
-  /** A step of its own; without it the card follows the global step cursor. */
+  /** The card's own step; without it the card follows the global step cursor. */
   step?: number;
   sample?: number;
   /** The partner of a comparison: a run's name and a step. */
   otherRun?: string;
   otherStep?: number;
-  /** A look of its own; without them the card looks as all others do. */
+  /** The card's own look; without it the card uses the look of all cards. */
   zoom?: number;
   brightness?: number;
   contrast?: number;
@@ -55,7 +55,7 @@ function pack(choice: CardChoice): string {
 
 function unpack(text: string): CardChoice {
   const choice: CardChoice = {};
-  // The run's name stands last and may hold anything.
+  // The run's name is last and may contain any character.
   const run = /(?:^|;)r(.*)$/s.exec(text);
   if (run) choice.otherRun = run[1]!;
   for (const part of (run ? text.slice(0, run.index) : text).split(';')) {

@@ -4,7 +4,7 @@ import type { CardKind } from './card.ts';
 
 let registered: CardKind[] = [];
 
-/** Registers every kind of card, in the order in which kinds stand within a folder of tags. */
+/** Registers every kind of card, in their order within a folder of tags. */
 export function registerCardKinds(kinds: CardKind[]): void {
   registered = kinds;
 }

@@ -23,7 +23,7 @@ interface StepBarProps {
   label: string;
   steps: number[];
   step: number;
-  /** The card has a step of its own and does not follow the cursor. */
+  /** The card has its own step and does not follow the cursor. */
   own: boolean;
   wall: number | null;
   firstWall: number | null;

@@ -1,4 +1,4 @@
-/** What a chart does when the pointer or a key asks for it: moves and pins the cross-hair, zooms. */
+/** What a chart does for the pointer and the keys: move and pin the cross-hair, zoom. */
 import { hoveredRun, stepCursor } from '../state/selection.ts';
 import { mapping, type Span } from './chart_model.ts';
 import { crosshair, pinnedCrosshair } from './crosshair.ts';

@@ -78,7 +78,7 @@ function sheetOf(chart: ShownChart, colours: ChartColours): Sheet {
   };
 }
 
-/** What a curve is called where it stands beside the others. */
+/** The name of a curve in the legend. */
 export function labelOf(curve: Curve, chart: ShownChart): string {
   const several = chart.curves[0]?.tag !== chart.curves.at(-1)?.tag;
   return several ? `${curve.label} ${curve.tag}`.trim() : curve.label;

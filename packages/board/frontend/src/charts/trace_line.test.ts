@@ -39,7 +39,7 @@ const view = (x: [number, number], y: [number, number], more: Partial<ChartView>
   ...more,
 });
 
-/** Where the path of a document goes. */
+/** The points of an SVG document's path. */
 function ys(pen: SvgPen): number[] {
   return [...String(pen).matchAll(/[ML](-?[\d.]+) (-?[\d.]+)/g)].map((m) => Number(m[2]));
 }
@@ -82,7 +82,7 @@ test('points that were written again are drawn apart and not touched by the cros
   assert.equal(nearestIndex(again, 0.9), 2);
 });
 
-test('axes fit what is drawn; outliers are left out only when asked for, and marked', () => {
+test('axes fit the drawn values; outliers are left out only on request, and marked', () => {
   const values = Array.from({ length: 100 }, (_, i) => (i === 50 ? 1000 : i / 100));
   const one = curve(
     values.map((_, i) => i),

@@ -1,10 +1,10 @@
-/** Keeps what breaks in one part of the page from taking the rest with it, and says what it was. */
+/** Limits an error to one part of the page, and shows its message. */
 import { Component, type ComponentChildren } from 'preact';
 import { messageOf } from '../api/error_message.ts';
 import { safeText } from '../strings/safe_text.ts';
 
 interface Props {
-  /** What stands here, as a person says it: "The card of loss". */
+  /** The name of the part: "The card of loss". */
   what: string;
   children: ComponentChildren;
 }

@@ -34,7 +34,7 @@ function Fields({ label, class: className, children }: Omit<Props, 'anchor' | 'c
       aria-label={label}
       onKeyDown={(event) => {
         if (event.key !== 'Tab') return;
-        // A layer closes at Tab: here it goes to the next field, and from the last to the first.
+        // Tab closes a layer; in a form it moves to the next field, and from the last to the first.
         event.stopPropagation();
         const all = [...element.current!.querySelectorAll<HTMLElement>(FIELDS)];
         const at = all.indexOf(document.activeElement as HTMLElement);

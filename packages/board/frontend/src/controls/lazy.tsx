@@ -5,8 +5,8 @@ import { messageOf } from '../api/error_message.ts';
 import { safeText } from '../strings/safe_text.ts';
 
 /**
- * A component whose code comes later. If it does not come, as after an upgrade of the server while the page was
- * open, the place says so and offers to reload the page: a browser remembers that a module failed.
+ * A component whose code is loaded later. If loading fails, as after an upgrade of the server while the page is
+ * open, it shows a message and offers to reload the page: a browser does not load a failed module again.
  */
 export function lazy<P extends object>(
   load: () => Promise<{ default: ComponentType<P> }>,

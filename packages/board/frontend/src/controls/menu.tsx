@@ -120,7 +120,7 @@ function Items({
               ? { role: 'menuitem' as const }
               : { role: 'menuitemcheckbox' as const, 'aria-checked': item.checked })}
             tabIndex={-1}
-            // It keeps the focus, so that the arrow keys come by it and it is read out.
+            // It can have the focus: arrow keys reach it, and screen readers read it.
             aria-disabled={item.off ?? false}
             onClick={() => {
               if (item.off) return;
@@ -172,7 +172,7 @@ export function Layer({
       if (event.key !== 'Escape' && !isEnd) return;
       event.stopPropagation();
       if (event.key === 'Escape') event.preventDefault();
-      closing.current(); // which gives the focus back: Tab goes on from there
+      closing.current(); // returns the focus: Tab continues from there
     };
     document.addEventListener('pointerdown', outside, true);
     layer.addEventListener('keydown', keys);

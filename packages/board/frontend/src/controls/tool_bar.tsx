@@ -1,4 +1,4 @@
-/** The row of small controls at the top of a card. */
+/** The tool bar at the top of a card. */
 import type { ComponentChildren } from 'preact';
 
 export function ToolBar({ label, children }: { label: string; children: ComponentChildren }) {
@@ -14,7 +14,7 @@ interface ChoiceProps<T extends string> {
   value: T;
   options: [T, string][];
   onChange: (value: T) => void;
-  /** A menu in place of buttons. */
+  /** A menu instead of buttons. */
   quiet?: boolean;
 }
 

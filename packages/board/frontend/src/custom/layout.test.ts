@@ -10,7 +10,7 @@ test('patterns match from the beginning, each tag once', () => {
   assert.deepEqual(names(['layer\\d+/w$', '[broken', 'oss']), ['layer1/w', 'layer22/w']);
 });
 
-test('no pattern of a log can hold up the page, and one that is none says so', () => {
+test('no pattern of a log can block the page, and an invalid one is reported', () => {
   const long = [{ name: `${'a'.repeat(4000)}!` }, { name: 'ab' }];
   for (const evil of ['(a+)+$', '((a|a))*b', '(.*)*x', '(a?a?)+x', '.*.*.*.*.*z']) {
     assert.deepEqual(
@@ -24,7 +24,7 @@ test('no pattern of a log can hold up the page, and one that is none says so', (
   assert.match(patternError({ title: '', multiline: { regexes: ['loss.*', '(a)\\1'] } }) ?? '', /escape/);
 });
 
-test('bounds are told where the line has its points', () => {
+test('bounds are interpolated at the points of the line', () => {
   const found = valuesAt([0, 10, 20], [0, 100, 0], [-1, 0, 5, 10, 15, 20, 21]);
   assert.deepEqual([...found], [Number.NaN, 0, 50, 100, 50, 0, Number.NaN]);
   assert.ok(Number.isNaN(valuesAt([], [], [1])[0]!));
@@ -48,7 +48,7 @@ test('any JSON is some layout', () => {
   ]);
 });
 
-test('a chart comes back from its text', () => {
+test('a chart survives its text form', () => {
   for (const chart of [
     { title: 'a', multiline: { regexes: ['x.*', 'y'] } },
     { title: 'b', margin: { series: [{ value: 'v', lower: 'l', upper: 'u' }] } },

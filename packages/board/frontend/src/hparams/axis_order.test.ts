@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inOrder, moved } from './axis_order.ts';
 
-test('columns stand as the order says, and new ones behind them', () => {
+test('columns follow the order, and new ones come last', () => {
   const columns = ['a', 'b', 'c', 'd'].map((id) => ({ id }));
   assert.deepEqual(
     inOrder(columns, ['c', 'gone', 'a']).map((one) => one.id),

@@ -78,7 +78,7 @@ test('the text of a brush lets through what was brushed', () => {
   assert.equal(rangeText(-Infinity, 3), '..3');
 });
 
-test('an axis places values, and a brush on it comes back', () => {
+test('an axis places values, and a brush on it survives its text form', () => {
   const axis = axisOf(column('p:rate', [1e-4, 1e-2, 1e-1]));
   assert.equal(axis.log, true);
   assert.ok(Math.abs(placeOf(axis, 1e-2)! - 2 / 3) < 1e-12);
@@ -200,7 +200,7 @@ test('repeats of a session are one row with the means of their metrics', () => {
   assert.ok(hasRepeats(reply) && !hasRepeats({ ...reply, sessions: reply.sessions.slice(0, 2) }));
 });
 
-test('words that were chosen let through just these, whatever stands in them', () => {
+test('a filter of words matches exactly these words, whatever they contain', () => {
   const words = ['a|b', 'c', 'd..e', '<3'];
   const filter = parseFilter(wordsText(words))!;
   for (const word of words) assert.ok(meets(filter, word), word);

@@ -30,7 +30,7 @@ const record: Codec<Record<string, string>> = {
 
 export const view = urlSignal<View>('hpview', choice<View>('parallel', 'scatter'), 'parallel');
 export const aggregate = urlSignal<Aggregate>('hpagg', choice<Aggregate>('last', 'min', 'max'), 'last');
-/** The metric that colours lines and that importance is told for; '' is the first. */
+/** The metric that colours lines and whose importance is computed; '' is the first. */
 export const target = urlSignal('hpmetric', text, '');
 /** Conditions by column. */
 export const filters = urlSignal<Record<string, string>>('hpfilter', record, {});
@@ -53,14 +53,14 @@ export const runsBefore = urlSignal<RunChoice | null>(
 );
 /** Whether repeats of a session are one row, with the means of their metrics. */
 export const averaged = urlSignal('hpmean', flag, false);
-/** Columns in the order in which axes stand; those that are not in it follow. */
+/** Columns in the order of the axes; other columns follow. */
 export const axisOrder = urlSignal<string[]>('hpaxes', list, []);
 
 export const table = computed(() =>
   tableOf(hparams.value, (id) => runById.value.get(id)?.name ?? '', aggregate.value, averaged.value),
 );
 
-/** The row that stands for a run. */
+/** The row of a run. */
 export const rowOfRun = computed(
   () => new Map(table.value.members.flatMap((runs, row) => runs.map((run) => [run, row] as const))),
 );

@@ -16,7 +16,7 @@ export interface Column {
 }
 
 export interface SessionTable {
-  /** Of each row: the first run, all runs that it stands for, and what it is called. */
+  /** For each row: its first run, all its runs, and its name. */
   runs: number[];
   members: number[][];
   names: string[];
@@ -94,14 +94,14 @@ function mean(values: (number | string | undefined)[]): Cell {
   return there.length === 0 ? null : there.reduce((sum, value) => sum + value, 0) / there.length;
 }
 
-/** What was said of a column gives way to what is in it. */
+/** The values of a column override its declared kind. */
 function kindOf(cells: Cell[], said: Column['kind']): Column['kind'] {
   const kinds = new Set(cells.filter((cell) => cell !== null).map((cell) => typeof cell));
   if (kinds.size !== 1) return kinds.size === 0 ? said : 'string';
   return kinds.has('number') ? 'number' : kinds.has('boolean') ? 'bool' : 'string';
 }
 
-/** Rows in order of a column; empty cells and NaN stand last either way. */
+/** Rows in order of a column; empty cells and NaN are last in both directions. */
 export function sorted(rows: number[], cells: Cell[], descending: boolean): number[] {
   const empty = (cell: Cell) => cell === null || (typeof cell === 'number' && Number.isNaN(cell));
   const sign = descending ? -1 : 1;
@@ -118,7 +118,7 @@ function compare(a: Cell, b: Cell): number {
   return String(a).localeCompare(String(b), 'en', { numeric: true });
 }
 
-/** Whether the column tells its rows apart. */
+/** Whether the column has more than one value. */
 export function varies(column: Column): boolean {
   return new Set(column.cells).size > 1;
 }

@@ -80,11 +80,11 @@ export interface ParallelLook {
   /** The axis by which lines are coloured. */
   colourAxis: Axis | null;
   dark: boolean;
-  /** The row that stands out. */
+  /** The highlighted row. */
   lit: number | null;
   /** The stretch of an axis that a condition lets through; null: it has none. */
   stretchOf: (axis: Axis, index: number) => [number, number] | null;
-  /** Names above the axes, where no elements of the page stand there. */
+  /** Names above the axes, in pictures without the page's own titles. */
   titled: boolean;
 }
 

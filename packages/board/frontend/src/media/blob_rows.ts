@@ -29,7 +29,7 @@ export interface BlobItem {
   seconds?: number;
 }
 
-/** One event. Its wall time tells it from that of a file which was written anew. */
+/** One event. Its wall time distinguishes it from an event of a rewritten file. */
 export interface Place {
   run: number;
   tag: number;
@@ -63,7 +63,7 @@ export function blobUrl(item: BlobItem): string {
   return apiUrl(`blob/${item.id}`);
 }
 
-/** The bytes of a sample, and the item that was good for them: a name that no longer holds is asked for once more. */
+/** The bytes of a sample, and its item; an item id that is no longer valid is fetched once more. */
 export async function fetchItem(
   place: Place,
   sample: number,

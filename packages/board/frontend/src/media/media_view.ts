@@ -31,7 +31,7 @@ export interface Look {
 
 const everyLook = { zoom, brightness, contrast };
 
-/** How the images of a tag look: as the card says, else as all cards do. */
+/** How the images of a tag look: the card's own look, else the look of all cards. */
 export function lookOf(tag: string): Look & { own: boolean } {
   const own = choiceOf(tag);
   return {
@@ -42,7 +42,7 @@ export function lookOf(tag: string): Look & { own: boolean } {
   };
 }
 
-/** Changes the look of one card if it has one of its own, else of all. */
+/** Changes the look of one card if it has its own, else of all. */
 export function setLook(tag: string, change: Partial<Look>): void {
   if (lookOf(tag).own) setChoice(tag, change);
   else for (const key of Object.keys(change) as (keyof Look)[]) everyLook[key].value = change[key]!;

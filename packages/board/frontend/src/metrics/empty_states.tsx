@@ -1,4 +1,4 @@
-/** What stands in place of the cards: nothing read yet, nothing there, nothing that matches. */
+/** What the page shows in place of the cards: still reading, no data, no match. */
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
@@ -18,7 +18,7 @@ interface Health {
 
 export const health = signal<Health | null>(null);
 
-/** Asks how far reading is, again and again while it goes on. */
+/** Polls how far reading is, until it is done. */
 export function useHealth(): Health | null {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -27,7 +27,7 @@ export function useHealth(): Health | null {
       try {
         health.value = await getJson<Health>('health');
       } catch {
-        // the frame says that the server does not answer
+        // the frame shows that the server does not respond
       }
       if (here && (health.value?.loading ?? true)) timer = setTimeout(ask, 250);
     };

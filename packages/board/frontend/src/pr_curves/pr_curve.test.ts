@@ -17,7 +17,7 @@ const table: PrTable = {
   ]),
 };
 
-test('a point tells all that follows from its counts', () => {
+test('a point has all values that follow from its counts', () => {
   const point = pointAt(table, 1);
   assert.equal(point.threshold, 0.5);
   assert.equal(point.f1, 0.75);

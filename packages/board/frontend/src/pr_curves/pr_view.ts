@@ -1,4 +1,4 @@
-/** What the cards of precision-recall curves show: the curve of each run at a step, one threshold for all cards. */
+/** The curve of each run at a step, and the threshold that all cards of precision-recall curves share. */
 import { useMemo } from 'preact/hooks';
 import { choice, number } from '../address/url_codec.ts';
 import { urlSignal } from '../address/url_state.ts';

@@ -6,7 +6,7 @@ import { type RunCurve, threshold } from './pr_view.ts';
 
 interface Props {
   curves: RunCurve[];
-  /** A run whose nearest step is another one says which. */
+  /** A run whose nearest step is another one shows it. */
   step: number | null;
   height: number;
 }

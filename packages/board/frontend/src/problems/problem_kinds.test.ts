@@ -44,7 +44,7 @@ test('what was lost is summed by run, and only what was lost', () => {
   ]);
 });
 
-test('errors come before warnings, large losses before small ones', () => {
+test('errors precede warnings, and large losses small ones', () => {
   const list = [problem(1, 'note'), problem(2, 'error'), problem(3, 'warning'), problem(4, 'error', 9)];
   assert.deepEqual(
     list.sort(byGravity).map((p) => p.id),
@@ -52,7 +52,7 @@ test('errors come before warnings, large losses before small ones', () => {
   );
 });
 
-test('kinds that nobody named are still readable', () => {
+test('unknown kinds are still readable', () => {
   assert.equal(wordsOf('graph_unknown_input').title, 'Graph unknown input');
   assert.equal(wordsOf('constructor').title, 'Constructor');
 });

@@ -1,4 +1,4 @@
-/** What the kinds of problems are called, and in which order they stand. */
+/** The names and the order of the kinds of problems. */
 import type { Problem } from '../api/types.ts';
 
 interface Words {

@@ -17,7 +17,7 @@ import { WatchList, watched } from './watch_list.tsx';
 
 const MOST_ROWS = 500;
 
-/** Of the run that was asked for, or all. */
+/** The problems of the selected run, or all. */
 function ofRun(): Problem[] {
   const name = onlyRun.value;
   if (name === '') return problems.value;

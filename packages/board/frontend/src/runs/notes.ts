@@ -1,4 +1,4 @@
-/** What people say of runs: a note and tags each, by the run's name; beside the logs, never in them. */
+/** Users' notes and tags of runs, by the run's name; saved beside the logs, never in them. */
 import { computed } from '@preact/signals';
 import { savedDocument } from '../storage/saved_document.ts';
 

@@ -30,7 +30,7 @@ test('conditions join by and, or, not and parentheses', () => {
   assert.deepEqual(parseQuery('acc > 0.9 and "train/loss" < 1').fields, ['acc', 'train/loss']);
 });
 
-test('what is no condition says why, and hides nothing', () => {
+test('an invalid condition is reported and hides nothing', () => {
   for (const broken of ['acc >', '> 3', '(acc > 1', 'acc > 1)', 'name ~ "("']) {
     const query = parseQuery(broken);
     assert.ok(query.error, broken);
@@ -48,7 +48,7 @@ test('plain text is letters in order, and what looks like a pattern is one', () 
   assert.match(parseQuery('run_(').error ?? '', /not a supported regular/);
 });
 
-test('readers\u2019 tags are asked for by tag:', () => {
+test('a query matches users\u2019 tags by tag:', () => {
   assert.equal(matching('tag:best'), 'a');
   assert.equal(matching('tag:best of'), 'a');
   assert.equal(matching('tag:v'), 'ac');
@@ -56,7 +56,7 @@ test('readers\u2019 tags are asked for by tag:', () => {
   assert.equal(matching('(tag:v1 or tag:v2) and lr > 0.001'), 'c');
 });
 
-test('a pattern that would hold up the page elsewhere is answered', () => {
+test('a pattern with exponential backtracking elsewhere does not block the page', () => {
   const many = Array.from({ length: 100 }, (_, i): Subject => {
     const name = `${i}${'a'.repeat(2000)}!`;
     return { name, field: () => name, labels: () => [] };

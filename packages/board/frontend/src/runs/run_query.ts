@@ -16,7 +16,7 @@ export interface Subject {
 
 export interface Query {
   matches(subject: Subject): boolean;
-  /** The fields that it asks for, so that they can be fetched and shown. */
+  /** The fields that it reads, so that they can be fetched and shown. */
   fields: string[];
   kind: 'empty' | 'text' | 'regex' | 'condition';
   error: string | null;
@@ -64,7 +64,7 @@ function hasWord({ name, labels }: Subject, word: string): boolean {
 const patternError = (text: string, { error }: Pattern): string | null =>
   error === null ? null : `${text} is not a supported regular expression: ${error}`;
 
-/** Whether the letters of `word` come in `name` in that order, each near the one before it. */
+/** Whether the letters of `word` are in `name` in that order, each near the one before it. */
 export function fuzzy(name: string, word: string): boolean {
   if (name.includes(word)) return true;
   if (word.length < 3 || /^\d+$/.test(word)) return false;

@@ -1,4 +1,4 @@
-/** The form for what a card has of its own: scale and range of y, outliers, smoothing. */
+/** The form for a card's own settings: scale and range of y, outliers, smoothing. */
 
 import { FormLayer } from '../controls/form_layer.tsx';
 import { TypedField } from '../controls/typed_field.tsx';

@@ -1,4 +1,4 @@
-/** Everything that a chart can be saved as: all its points, or the picture. */
+/** What a chart can be saved as: all its points, or the picture. */
 
 import { apiUrl } from '../api/client.ts';
 import type { Run } from '../api/types.ts';
@@ -31,7 +31,7 @@ export function stepsText({ lo, hi }: StepSpan): string {
   return `steps ${text(lo)} to ${text(hi)}`;
 }
 
-/** Where points come from; tags and runs are named only where they are not all. */
+/** The address of an export; tags and runs are named only where not all are exported. */
 export function exportUrl(
   ending: 'csv' | 'json',
   tags: number[],

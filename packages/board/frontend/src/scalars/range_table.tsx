@@ -36,7 +36,7 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
   const [error, setError] = useState<string | null>(null);
   const [sorting, setSorting] = useState<{ by: RangeColumn; down: boolean }>({ by: 'run', down: false });
   const steps = selectedSteps();
-  // For one column of pixels the server sends the first, last, least and greatest values, which are all that is shown.
+  // For one column of pixels the server sends the first, last, least and greatest values: all that is shown.
   const queries = parts.map(
     (part): CurveQuery => ({
       ...queryOf(part, runs, null, BY_STEP, null, 1),

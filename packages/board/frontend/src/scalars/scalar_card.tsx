@@ -75,7 +75,7 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
   );
 }
 
-/** How much of the data is drawn; `matched` counts the tags that a pattern matches, `parts` those that are drawn. */
+/** How much of the data is drawn; `matched` counts the tags of a pattern, `parts` those that are drawn. */
 function infoOf({ curves }: ScalarChart, matched: number, parts: number): string {
   const n = curves.reduce((sum, c) => sum + c.n, 0);
   const drawn = curves.reduce((sum, c) => sum + c.drawn, 0);

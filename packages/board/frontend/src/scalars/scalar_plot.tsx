@@ -1,4 +1,4 @@
-/** A chart of scalars, or what stands in its place. */
+/** A chart of scalars, or the message in its place. */
 
 import { LineChart } from '../charts/line_chart.tsx';
 import { safeText } from '../strings/safe_text.ts';

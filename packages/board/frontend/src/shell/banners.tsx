@@ -1,4 +1,4 @@
-/** What the whole page has to say: no server, changes that are not saved, work that died. */
+/** Messages above the page: no server, unsaved changes, failed workers. */
 
 import { dismiss, messages } from '../browser/messages.ts';
 import { Icon } from '../controls/icons.tsx';

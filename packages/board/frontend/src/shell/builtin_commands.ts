@@ -1,4 +1,4 @@
-/** The commands that the frame itself gives: pages, themes, runs, tags. */
+/** The commands of the frame: pages, themes, runs, tags. */
 
 import { goTo } from '../address/url_state.ts';
 import type { Kind, Tag } from '../api/types.ts';

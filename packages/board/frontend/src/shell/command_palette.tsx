@@ -17,7 +17,7 @@ type Source = () => Command[];
 const sources: Source[] = [];
 export const paletteOpen = signal(false);
 
-/** Adds commands; the source is asked each time the palette opens. */
+/** Adds commands; the source is called each time the palette opens. */
 export function addCommands(source: Source): void {
   sources.push(source);
 }

@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact';
 export interface Page {
   id: string;
   title: string;
-  /** Whether the table of runs stands beside it, and the step cursor below. */
+  /** Whether the table of runs is beside it, and the step cursor below. */
   runs?: boolean;
   cursor?: boolean;
   load: () => Promise<{ default: ComponentType }>;

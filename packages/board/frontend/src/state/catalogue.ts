@@ -1,4 +1,4 @@
-/** What the server has: runs, tags and series, renewed whenever it says that something changed. */
+/** What the server has: runs, tags and series, updated whenever it reports a change. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { getJson } from '../api/client.ts';
 import { messageOf } from '../api/error_message.ts';
@@ -13,7 +13,7 @@ export const runs = signal<Run[]>([]);
 export const tags = signal<Tag[]>([]);
 export const series = signal<Series[]>([]);
 export const problems = signal<Problem[]>([]);
-/** False until the first answer: an empty logdir and one not yet read are different screens. */
+/** False until the first response: an empty logdir and one not yet read are different screens. */
 export const loaded = signal(false);
 export const failure = signal<string | null>(null);
 
@@ -30,7 +30,7 @@ export const seriesByTag = computed(() => {
 });
 
 const RETRY_MS = 2000;
-/** Of the last replies: what is asked for next is what changed since. */
+/** Marks of the last responses: the next requests fetch what changed since. */
 const marks = { runs: '', tags: '', problems: '' };
 let busy = false;
 let again = false;
@@ -40,7 +40,7 @@ interface ProblemsReply {
   mark: string;
 }
 
-/** Renews the catalogue; calls that come meanwhile are one more renewal. */
+/** Updates the catalogue; calls during an update cause one more update. */
 export async function renew(): Promise<void> {
   if (busy) {
     again = true;
@@ -57,7 +57,7 @@ export async function renew(): Promise<void> {
     const newMeta = boot === serverBoot.peek() ? meta.peek()! : await getJson<Meta>('meta');
     const boots = [boot, bootOf(tagsReply.mark), bootOf(problemsReply.mark), newMeta.boot];
     if (boots.some((one) => one !== boot)) {
-      setTimeout(() => void renew(), 300); // the server was started anew between two of the answers
+      setTimeout(() => void renew(), 300); // the server was restarted between two of the responses
       return;
     }
     batch(() => {
@@ -91,7 +91,7 @@ export async function renew(): Promise<void> {
   }
 }
 
-/** Remembers by name what is selected by an id; the answer selects it again among new ids. */
+/** Remembers the selection by name. Returns: a function that selects it again among new ids. */
 function selectedNames(): () => void {
   const run = runById.peek().get(inspectedRun.peek() ?? -1);
   const tag = tagById.peek().get(inspectedTag.peek() ?? -1);
@@ -103,7 +103,7 @@ function selectedNames(): () => void {
   };
 }
 
-/** Between two renewals while logs grow: what people see as at once. */
+/** Least time between two updates while logs grow. */
 const LEAST_BETWEEN_MS = 200;
 let renewedAt = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;

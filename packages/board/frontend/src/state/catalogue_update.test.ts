@@ -77,7 +77,7 @@ test('runs that changed take the place of the old, the others stay the same obje
   assert.deepEqual(newRuns(both, { runs: [], gone: [], mark: 'c.1', whole: true }), []);
 });
 
-test('series come by run and tag; nothing new is the same object', () => {
+test('series are ordered by run and tag; without changes the result is the same object', () => {
   const known = first();
   assert.deepEqual(
     known.series.map((s) => [s.run, s.tag, s.n]),
@@ -100,7 +100,7 @@ test('one series that grew leaves the others and the tags as they are', () => {
   assert.equal(after.series[2], known.series[2]);
 });
 
-test('a tag goes with its last series, and with its last run', () => {
+test('a tag is removed with its last series, and with its last run', () => {
   const known = first();
   const emptied = newSeries(known, reply([], { gone: { tag: [1], run: [1] } }), both, []);
   assert.deepEqual(
@@ -118,7 +118,7 @@ test('a tag goes with its last series, and with its last run', () => {
   );
 });
 
-test('a series that comes before its run is not forgotten', () => {
+test('a series that is received before its run is kept', () => {
   const early = newSeries(first(), reply([[1, 7, 4]]), both, []);
   assert.equal(early.series.at(-1)!.run, 7);
   const later = newSeries(early, reply([[0, 1, 5]]), [run(7, 'A'), ...both], []);

@@ -1,4 +1,4 @@
-/** Puts into the catalogue what a reply says is new; what did not change stays the same object. */
+/** Merges a response into the catalogue; unchanged rows stay the same objects. */
 import type { Run, Series, Tag } from '../api/types.ts';
 
 export interface RunsReply {

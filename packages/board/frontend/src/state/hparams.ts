@@ -34,9 +34,9 @@ export interface HparamsReply {
 const none: HparamsReply = { params: [], metrics: [], sessions: [] };
 
 export const hparams = signal<HparamsReply>(none);
-/** Why they could not be fetched; tried again by itself. */
+/** Why they could not be fetched; the request is repeated automatically. */
 export const hparamsFailure = signal<string | null>(null);
-/** Whether an answer stands behind `hparams`; without sessions in the catalogue none is needed. */
+/** Whether `hparams` is up to date with a response; without sessions in the catalogue none is needed. */
 export const hparamsLoaded = signal(false);
 
 /** Hyperparameters by the id of the run; a run below a session's run has that one's. */
@@ -79,7 +79,7 @@ function schedule(wait: number): void {
 }
 
 async function ask(): Promise<void> {
-  // An answer that is overtaken does not count.
+  // A response to an earlier request is ignored.
   asking?.abort();
   const mine = new AbortController();
   asking = mine;

@@ -4,7 +4,7 @@ import { choose, chooser, everyRun, only, runChoiceCodec } from './run_choice.ts
 
 const names = Array.from({ length: 100 }, (_, i) => `sweep/run_${String(i).padStart(3, '0')}`);
 
-test('choices come back from the address, whatever the names', () => {
+test('choices survive the address, whatever the names', () => {
   for (const except of [[], ['a'], ['~a', '~~b'], ['a,b', 'a,b,c', 'a\\'], ['', 'x'], names]) {
     for (const base of ['all', 'none'] as const) {
       const choice = { base, except };
@@ -18,7 +18,7 @@ test('half of a hundred runs fit well into an address', () => {
   assert.ok(runChoiceCodec.encode(half).length < 300);
 });
 
-test('a run that comes later is shown unless runs were picked', () => {
+test('a new run is shown unless single runs were selected', () => {
   const without = choose(everyRun, [names[3]!], false, names);
   assert.equal(chooser(without)(names[3]!), false);
   assert.equal(chooser(without)('new'), true);

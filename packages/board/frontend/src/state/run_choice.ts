@@ -9,7 +9,7 @@ export interface RunChoice {
 
 export const everyRun: RunChoice = { base: 'all', except: [] };
 
-/** Whether a run is chosen; ask `chooser` once when many are asked for. */
+/** Whether a run is chosen; call `chooser` once for many names. */
 export function chooser(choice: RunChoice): (name: string) => boolean {
   const except = new Set(choice.except);
   const all = choice.base === 'all';
@@ -22,7 +22,7 @@ export function choose(choice: RunChoice, names: Iterable<string>, on: boolean, 
   const switched = new Set(names);
   const isOn = (name: string) => (switched.has(name) ? on : chosen(name));
   const shown = every.filter(isOn);
-  // A run that comes later is shown, unless few of many were picked by hand.
+  // A new run is shown, unless few of many were selected.
   const base = choice.base === 'none' && shown.length < every.length ? 'none' : 'all';
   const hidden = every.length - shown.length;
   const picked = base === 'all' && hidden > 24 && shown.length <= 3 ? 'none' : base;
@@ -37,7 +37,10 @@ export function only(names: string[]): RunChoice {
 const LEAST_SHARED = 3;
 const MOST_SHARED = 35;
 
-/** `not:a,b` or `only:a,b`; a name that begins like the one before it says `~` and how many characters. */
+/**
+ * `not:a,b` or `only:a,b`; a name that shares its beginning with the one before it starts with `~` and the number
+ * of shared characters.
+ */
 export const runChoiceCodec: Codec<RunChoice> = {
   encode: ({ base, except }) => {
     if (base === 'all' && except.length === 0) return '';

@@ -2,7 +2,7 @@
 import { seriesByTag } from './catalogue.ts';
 import { serverBoot } from './server.ts';
 
-/** A text that is another one when a tag's series in some runs have grown, were written anew, or the server was. */
+/** Changes when a tag's series in some runs grow or are rewritten, and when the server restarts. */
 export function seriesVersion(tag: number, runs: number[]): string {
   const asked = new Set(runs);
   const found = (seriesByTag.value.get(tag) ?? [])

@@ -1,8 +1,8 @@
-/** The server process that answers: which one, and how far it has read the logs. */
+/** The server process: which one responds, and how far it has read the logs. */
 import { computed, signal } from '@preact/signals';
 import { latest } from '../api/live.ts';
 
-/** Names the process whose ids the catalogue has; "" before the first answer. Set by the catalogue. */
+/** Names the process whose ids the catalogue has; "" before the first response. Set by the catalogue. */
 export const serverBoot = signal('');
 
 const drops: (() => void)[] = [];
@@ -12,7 +12,7 @@ export function onServerRestart(drop: () => void): void {
   drops.push(drop);
 }
 
-/** Says that another process answers now. */
+/** Records that another process responds now. */
 export function enterBoot(boot: string): void {
   const before = serverBoot.peek();
   if (boot === before) return;
@@ -20,10 +20,10 @@ export function enterBoot(boot: string): void {
   serverBoot.value = boot;
 }
 
-/** Whether the logs are still read for the first time: what is not there yet may come. */
+/** Whether the logs are still being read for the first time: data may be incomplete. */
 export const loading = computed(() => latest.value?.loading ?? true);
 
-/** How far reading is; null before the first news. */
+/** How far reading is; null before the first response. */
 export const reading = computed(() => {
   const news = latest.value;
   return news && { files: news.files, bytesDone: news.bytes_done, bytesTotal: news.bytes_total };

@@ -16,7 +16,7 @@ test('nothing is copied where no step lies outside', () => {
   assert.equal(placesInRange([0, 10], { from: 0, to: 10 }), null);
 });
 
-test('a card without a step in the range says so, and one without steps says nothing', () => {
+test('a card without a step in the range shows a message, and one without steps none', () => {
   assert.equal(nothingInRange(3, 0, { from: 5, to: 9 }), 'Nothing between steps 5 and 9.');
   assert.equal(nothingInRange(3, 0, { from: 5000, to: null }), 'Nothing from step 5,000 on.');
   assert.equal(nothingInRange(3, 1, { from: 5, to: 9 }), null);

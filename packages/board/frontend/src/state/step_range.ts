@@ -18,7 +18,7 @@ export function placesInRange(steps: number[], range: StepRange): number[] | nul
   return steps.flatMap((step, place) => (inRange(step, range) ? [place] : []));
 }
 
-/** What a card says that has steps, but none within the range; null: it has some. */
+/** The message of a card whose steps are all outside the range; null: it has steps within it. */
 export function nothingInRange(all: number, within: number, { from, to }: StepRange): string | null {
   if (all === 0 || within > 0) return null;
   const said = (step: number) => count(step);

@@ -12,7 +12,7 @@ class Refusal extends Error {
   }
 }
 
-/** A server with one document, and a page with another; the server answers when it is onState to. */
+/** A server with one document, and a page with another; the server responds when the test lets it. */
 function scene(saved: Doc | null, page: Doc, base: Doc = page, adopts = false) {
   const server = { document: saved, revision: saved ? 1 : 0, writes: [] as Doc[], fails: [] as unknown[] };
   const held: (() => void)[] = [];
@@ -54,7 +54,7 @@ function scene(saved: Doc | null, page: Doc, base: Doc = page, adopts = false) {
   return { server, state, saver, rest, held };
 }
 
-test('what is saved comes to the page, and nothing is written', async () => {
+test('the saved document is shown, and nothing is written', async () => {
   const { server, state, saver, rest } = scene({ a: '1' }, {});
   saver.save();
   await rest();
@@ -63,7 +63,7 @@ test('what is saved comes to the page, and nothing is written', async () => {
   assert.equal(state.states.at(-1)!.state, 'saved');
 });
 
-test('what was typed before the first answer is joined with it and saved', async () => {
+test('changes before the first response are merged with it and saved', async () => {
   const { server, state, saver, rest } = scene({ a: '1', b: 'theirs' }, {});
   state.now = { mine: 'early' };
   saver.save();
@@ -95,7 +95,7 @@ test('typing during a slow save is one more save, and no conflict', async () => 
   assert.equal(server.revision, 3);
 });
 
-test('what somebody else saved and what is mine are both there after a conflict', async () => {
+test('after a conflict both pages’ changes are there', async () => {
   const { server, state, saver, rest } = scene({ a: '1', gone: 'x' }, { a: '1', gone: 'x' });
   saver.save();
   await rest();
@@ -109,7 +109,7 @@ test('what somebody else saved and what is mine are both there after a conflict'
   assert.equal(state.states.at(-1)!.state, 'saved');
 });
 
-test('without a connection the page keeps its text, says so and tries again', async () => {
+test('without a connection the page keeps its document, reports it and tries again', async () => {
   const { server, state, saver, rest } = scene({}, {});
   saver.save();
   await rest();
@@ -140,7 +140,7 @@ test('a failed first read is tried again and loses nothing', async () => {
   assert.deepEqual(server.document, { a: '1', mine: 'x' });
 });
 
-test('what is too large is refused, stays in the page, and a smaller text is saved', async () => {
+test('a document that is too large is rejected and stays in the page, and a smaller one is saved', async () => {
   const { server, state, saver, rest } = scene({}, {});
   saver.save();
   await rest();
@@ -179,7 +179,7 @@ test('a new file takes the document of the browser only where that is wanted', a
   }
 });
 
-test('a file that goes while the page is open is written again', async () => {
+test('a file that is deleted while the page is open is written again', async () => {
   const { server, state, saver, rest } = scene({ a: '1' }, {});
   saver.save();
   await rest();
@@ -191,7 +191,7 @@ test('a file that goes while the page is open is written again', async () => {
   assert.deepEqual(server.document, { a: '1', b: '2' });
 });
 
-test('a refresh brings what somebody else saved', async () => {
+test('a refresh fetches what another page saved', async () => {
   const { server, state, saver, rest } = scene({ a: '1' }, {});
   saver.save();
   await rest();

@@ -13,13 +13,13 @@ test('changes of different keys are both kept, at any depth', () => {
   });
 });
 
-test('of two changes of the same thing mine stands', () => {
+test('of two changes of the same value mine wins', () => {
   assert.deepEqual(mergeChanges({ a: 1 }, { a: 2 }, { a: 3 }), { a: 2 });
   assert.deepEqual(mergeChanges({ a: 1 }, {}, { a: 3 }), {});
   assert.deepEqual(mergeChanges({ a: 1 }, { a: 2 }, {}), { a: 2 });
 });
 
-test('items of lists come and go by themselves', () => {
+test('items of lists are added and removed one by one', () => {
   assert.deepEqual(mergeChanges(['a', 'b'], ['b', 'mine'], ['a', 'b', 'theirs']), ['b', 'theirs', 'mine']);
   assert.deepEqual(mergeChanges([], ['x'], ['x']), ['x']);
 });

@@ -1,6 +1,6 @@
-/** Joins two changes of one document: by key in objects, by item in lists of texts and numbers. */
+/** Merges two changes of one document: by key in objects, by item in lists of texts and numbers. */
 
-/** What mine changed since base, put into theirs; where both changed the same thing, mine stands. */
+/** Applies the changes from base to mine to theirs; where both changed the same value, mine wins. */
 export function mergeChanges(base: unknown, mine: unknown, theirs: unknown): unknown {
   if (same(mine, base)) return theirs;
   if (same(theirs, base)) return mine;

@@ -29,7 +29,7 @@ test('patterns match what regular expressions match, with the same groups', () =
   }
 });
 
-test('what is no pattern says why, and what is not known here as well', () => {
+test('an invalid or unsupported pattern is reported', () => {
   const wrong = ['(', 'a)', '[a', '*', '\\', 'a{3,1}', '[b-a]', '(a)\\1', '(?=a)b', '(?<=a)b'];
   for (const source of [...wrong, 'a'.repeat(2000), '((a{99}){99}){99}', '('.repeat(900)]) {
     const pattern = patternOf(source);

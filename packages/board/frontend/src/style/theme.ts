@@ -1,4 +1,4 @@
-/** Light, dark or high contrast; what canvases draw with comes from the same CSS variables. */
+/** Light, dark or high contrast; canvases read the same CSS variables. */
 import { effect, signal } from '@preact/signals';
 import { localSignal } from '../browser/local_storage.ts';
 
@@ -41,7 +41,7 @@ export function nextTheme(): void {
 
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 const prefersContrast = matchMedia('(prefers-contrast: more)');
-// A forced palette stands in the tokens: canvases read it there too.
+// tokens.css uses a forced palette: canvases read it from there too.
 const forced = matchMedia('(forced-colors: active)');
 /** Grows when the system's settings change. */
 const system = signal(0);

@@ -31,7 +31,7 @@ function longestCommon(a: string[], b: string[]): number {
   return table[a.length]![b.length]!;
 }
 
-test('a changed line tells which words changed', () => {
+test('a changed line lists the words that changed', () => {
   const lines = diffLines('same\nlearning rate 0.1\nend', 'same\nlearning rate 0.2\nend');
   assert.deepEqual(
     lines.map((l) => l.kind),

@@ -12,7 +12,7 @@ export interface Line {
 
 const MOST_EDITS = 2000;
 
-/** The lines of both texts in order; neighbours that were changed also tell which words. */
+/** The lines of both texts in order; changed neighbours also list the words that changed. */
 export function diffLines(before: string, after: string): Line[] {
   const edits = diff(before.split('\n'), after.split('\n'));
   const lines = edits.map(({ kind, text }): Line => ({ kind, pieces: [{ kind, text }] }));
@@ -55,7 +55,7 @@ function joined(pieces: Piece[]): Piece[] {
   return out;
 }
 
-/** Myers' greedy algorithm; texts that differ in more than MOST_EDITS places are told as all changed. */
+/** Myers' greedy algorithm; texts that differ in more than MOST_EDITS places count as completely changed. */
 export function diff(a: string[], b: string[]): Piece[] {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start++;

@@ -1,4 +1,4 @@
-/** The texts of one event, asked for when they are shown, and the search through all of them. */
+/** The texts of one event, fetched when they are shown, and the search through all of them. */
 import { getJson } from '../api/client.ts';
 import { type Place, placeKey } from '../media/blob_rows.ts';
 
@@ -17,7 +17,7 @@ export interface TextRow {
 const MOST_KEPT = 400;
 const kept = new Map<string, Promise<TextRow | null>>();
 
-/** The texts of an event; null: the server has lost it. A failed request is made again when it is next asked for. */
+/** The texts of an event; null: the server has lost it. A failed request is sent again at the next call. */
 export function textOf(place: Place): Promise<TextRow | null> {
   const key = placeKey(place);
   let found = kept.get(key);

@@ -19,7 +19,7 @@ test('a search that did not get to the end does not say that there is nothing', 
   assert.equal(hitsSaid([{ ...found, complete: true }]), 'Not found in any step.');
 });
 
-test('a search says how many of its hits are listed', () => {
+test('a search reports how many of its hits are listed', () => {
   const run = { total: 250, rows: Array(100).fill(0), searched: 300, complete: true };
   assert.equal(hitsSaid([run]), 'Found in 250 steps. The first 100 are listed.');
   assert.equal(hitsSaid([{ ...run, total: 1, rows: [0] }]), 'Found in 1 step.');

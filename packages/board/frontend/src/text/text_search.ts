@@ -22,7 +22,7 @@ export function cutAtHits(text: string, search: string): Found[] {
   return parts;
 }
 
-/** What a search says of itself: how many steps have it, how many of them are listed, and what was not looked into. */
+/** The summary of a search: how many steps match, how many are listed, and what was not searched. */
 export function hitsSaid(
   found: { total: number; rows: unknown[]; searched: number; complete: boolean }[],
 ): string {

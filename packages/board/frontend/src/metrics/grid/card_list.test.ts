@@ -75,7 +75,7 @@ test('tags of any names share charts, axes and addresses', () => {
   }
 });
 
-test('a made chart takes drops, has a right axis, and goes away', () => {
+test('a user’s chart accepts drops, has a right axis, and can be removed', () => {
   madeCharts.value = ['^(loss|a=b)$', '=loss/{a=b}'];
   const [pattern, formula] = ['made:^(loss|a=b)$', 'made:=loss/{a=b}'];
   dropCard('x==y', card(pattern!));
@@ -96,7 +96,7 @@ test('a made chart takes drops, has a right axis, and goes away', () => {
   assert.equal(card(formula!), undefined);
 });
 
-test('what is pinned or made is not counted twice', () => {
+test('pinned cards and users’ charts are not counted twice', () => {
   pinnedCards.value = ['loss', 'a'];
   madeCharts.value = ['loss|a'];
   tagFilter.value = 'loss';

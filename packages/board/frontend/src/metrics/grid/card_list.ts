@@ -20,7 +20,7 @@ export type CardLeaf = CardSpec & { name: string };
 export const cardId = (tag: Tag, run: Run | null): string =>
   `${tag.kind === 'scalar' ? '' : `${tag.kind}:`}${tag.name}${run ? `@${run.name}` : ''}`;
 
-/** Pattern or letters that the tags' names are held to. */
+/** The filter of the tags' names: a pattern or letters. */
 const filter = computed(() => (tagFilter.value.trim() ? nameFilter(tagFilter.value.trim()) : null));
 
 /** The further tags of each card, in the order in which they were dropped on it. */
@@ -86,7 +86,7 @@ const filtered = computed(() => {
   return everyCard.value.filter((card) => (kind === '' || card.kind === kind) && matches(subject(card.name)));
 });
 
-/** What is wrong with the filter. */
+/** The error of the filter; null: it is valid. */
 export const filterError = computed(() => filter.value?.error ?? null);
 
 /** The sections of the page: what is pinned, what was made, then the folders of tags. */
@@ -103,7 +103,7 @@ export const sections = computed<Section<CardLeaf>[]>(() => {
   return [{ path: PINNED, title: 'Pinned', depth: 0, count: cards.length, cards }, ...all];
 });
 
-/** Cards of the tags that there are, and those of them that the filter lets through. */
+/** The number of cards of all tags, and of those that match the filter. */
 export const cardCount = computed(() => everyCard.value.length);
 export const matchedCount = computed(() => filtered.value.length);
 

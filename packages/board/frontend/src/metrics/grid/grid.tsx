@@ -1,4 +1,4 @@
-/** The cards of the Metrics page, of which only those in sight are in the document. */
+/** The cards of the Metrics page; only those in sight are in the document. */
 
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { PINNED } from './card_list.ts';
@@ -26,7 +26,7 @@ export function Grid() {
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  // The address may ask for another place: at first, and when someone goes back.
+  // The address may name another scroll position: at first, and after going back.
   const wanted = scrolled.value;
   const own = useRef(0);
   useLayoutEffect(() => {

@@ -1,4 +1,4 @@
-/** What stands in the grid at a place: a heading or a card. */
+/** An item of the grid: a heading or a card. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { FRAME_HEIGHT, FRAME_WIDTH } from '../../cards/card.ts';
 import { toggled } from '../../cards/card_address.ts';

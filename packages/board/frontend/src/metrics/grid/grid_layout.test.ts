@@ -38,7 +38,7 @@ test('no two items overlap, and none leaves the page', () => {
   }
 });
 
-test('a large card has a row of its own; a shut section only its heading', () => {
+test('a large card takes a whole row; a closed section shows only its heading', () => {
   const { items } = layOut(sections(), 1100, 360);
   const of = (id: string) => items.find((i) => i.id === id)!;
   assert.equal(of('d').width, 1100);
@@ -60,7 +60,7 @@ test('what is in sight is all that touches the window, and little more is looked
   }
 });
 
-test('tags stand in their folders, and folders with nothing but a folder merge', () => {
+test('tags are in their folders, and folders that hold only a folder merge', () => {
   const leaf = (name: string) => ({ id: name, kind: 'scalar' as const, name });
   const found = sectionsOf(
     ['z', 'a/b/c/x10', 'a/b/c/x2', 'train/loss', 'train/l1/w', 'train/l1/b'].map(leaf),

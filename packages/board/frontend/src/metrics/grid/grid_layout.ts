@@ -1,11 +1,11 @@
-/** Where each heading and card of the Metrics page lies; only what is in sight gets into the document. */
+/** The place of each heading and card of the Metrics page; only items in sight are in the document. */
 
 export interface GridCard {
   id: string;
   large: boolean;
   height: number;
   tall: number;
-  /** Cards of different kinds stand in rows of their own. */
+  /** Cards of different kinds do not share a row. */
   row: string;
 }
 

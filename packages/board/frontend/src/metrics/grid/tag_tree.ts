@@ -11,7 +11,7 @@ export interface Leaf {
 export interface Section<T extends Leaf> {
   /** The folder's whole path; "" for tags in no folder. */
   path: string;
-  /** What its heading says: the path below the folder whose heading stands above it. */
+  /** Its heading: the path below the folder whose heading is above it. */
   title: string;
   depth: number;
   /** Cards here and in all folders below. */
@@ -25,7 +25,7 @@ interface Folder<T> {
   folders: Map<string, Folder<T>>;
 }
 
-/** The sections in the order in which they stand; folders with one folder and no card merge into it. */
+/** The sections in their order on the page; folders with one folder and no card merge into it. */
 export function sectionsOf<T extends Leaf>(leaves: Iterable<T>, kinds: Kind[]): Section<T>[] {
   const root: Folder<T> = { path: '', cards: [], folders: new Map() };
   for (const leaf of leaves) {

@@ -46,7 +46,7 @@ test('a box is on, off, or both', () => {
   );
 });
 
-test('runs without a value come last either way', () => {
+test('runs without a value are last in both directions', () => {
   const values: Record<string, number | undefined> = { a: 2, b: undefined, c: 10, d: Number.NaN };
   const runs = Object.keys(values).map((n) => run(n));
   const names = (down: boolean) =>
@@ -57,7 +57,7 @@ test('runs without a value come last either way', () => {
   assert.equal(names(true), 'cabd');
 });
 
-test('a run that is a folder of others stands in it, and its box is theirs', () => {
+test('a run that is a folder of others is listed in it, and the folder’s box switches all of them', () => {
   const rows = rowsOf(
     ['a', 'a/b', 'a/b/c', 'd'].map((n) => run(n)),
     new Set(),

@@ -30,7 +30,7 @@ interface Folder {
 
 /**
  * The rows, in the order of the runs: in each folder first the folders, then the runs. A run that is a folder of
- * others as well stands in that folder.
+ * others as well is in that folder.
  */
 export function rowsOf(runs: Run[], shut: ReadonlySet<string>): Row[] {
   const root: Folder = { path: '', title: '', folders: new Map(), runs: [], names: [] };
@@ -89,7 +89,7 @@ export function triState(names: string[], chosen: (name: string) => boolean): Tr
   return on === 0 ? 'off' : on === names.length ? 'on' : 'some';
 }
 
-/** Sorts runs by a value of each; those without one come last. */
+/** Sorts runs by a value of each; those without one are last. */
 export function sortRuns(runs: Run[], value: (run: Run) => unknown, down: boolean): Run[] {
   const keyed = runs.map((run, i) => ({ run, i, key: value(run) }));
   const isNone = (key: unknown) => key === undefined || key === null || Number.isNaN(key);

@@ -48,7 +48,7 @@ export function ColumnsMenu() {
   };
   const all = open ? possibleColumns() : [];
   const word = wanted.trim().toLowerCase();
-  // Those that are shown come first, so that they can be found again.
+  // Shown columns are first, so that they are easy to find.
   const matching = all.filter(([, name]) => word === '' || fuzzy(name.toLowerCase(), word));
   const isShown = (column: string) => columns.value.includes(column);
   const found = [

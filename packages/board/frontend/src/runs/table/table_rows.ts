@@ -26,7 +26,7 @@ export function cell(run: Run, column: string): unknown {
 }
 
 export const shownColumns = computed(() => {
-  // What a condition asks for is shown while it is asked for.
+  // Fields of the present condition are shown as columns.
   const asked = query.value.fields.filter((f) => f !== 'name' && !columns.value.includes(f));
   return [...columns.value, ...asked];
 });

@@ -1,4 +1,4 @@
-/** Fetches the curves of the cards in sight: queries of one frame share a request, and unneeded requests are aborted. */
+/** Fetches the curves of the cards in sight; queries of one frame share a request. */
 import { ApiError, postColumns } from '../../api/client.ts';
 import { type Column, type Columns, numbers } from '../../api/columns.ts';
 import { messageOf } from '../../api/error_message.ts';

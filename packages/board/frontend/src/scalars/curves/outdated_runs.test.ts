@@ -14,7 +14,7 @@ test('only runs that have changed are fetched again', () => {
   assert.equal(outdatedRuns(known, 'a', counts(6, 6, 6)), 'all');
 });
 
-test('curves keep their places, and new ones come last', () => {
+test('curves keep their places, and new ones are last', () => {
   const curve = (run: number, n: number) => ({ run, n }) as LoadedCurve;
   assert.deepEqual(replaced([curve(1, 1), curve(2, 1)], [curve(3, 2), curve(1, 2)]), [
     curve(1, 2),

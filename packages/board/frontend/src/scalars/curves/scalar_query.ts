@@ -22,7 +22,7 @@ import {
 import type { CurvePart } from '../settings/curve_part.ts';
 import type { CurveQuery, LoadedCurve } from './curve_loader.ts';
 
-/** Lines on one chart, and runs in one query: the card says where there are more. */
+/** Lines on one chart, and runs in one query: the card shows when there are more. */
 const MOST_LINES = 2000;
 const MOST_RUNS = 500;
 const MOST_RUNS_OF_GROUPS = 1000;

@@ -1,4 +1,4 @@
-/** All that a chart of scalars is made of: its curves under the page's settings, and the ranges of its axes. */
+/** The data of a chart of scalars: its curves with the page's settings, and the ranges of its axes. */
 
 import { useMemo } from 'preact/hooks';
 import type { Run } from '../../api/types.ts';

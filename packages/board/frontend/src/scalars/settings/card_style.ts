@@ -1,4 +1,4 @@
-/** What a card has of its own in place of the page's settings: scale, range and outliers of y, smoothing. */
+/** A card's own settings in place of the page's: scale, range and outliers of y, smoothing. */
 import { cardStyles, type Scale } from './chart_settings.ts';
 
 export interface CardStyle {
@@ -14,7 +14,7 @@ export interface CardStyle {
 
 const SCALES: Scale[] = ['linear', 'log', 'symlog'];
 
-/** `CARD=y:log;out:1;s:0.6;lo:0;hi:1`: what stands after the last "=" has none itself. */
+/** `CARD=y:log;out:1;s:0.6;lo:0;hi:1`: the text after the last "=" contains no "=". */
 export function styleItem(card: string, { y, out, smooth, lo, hi }: CardStyle): string | null {
   const parts = [
     y === undefined ? '' : `y:${y}`,

@@ -38,7 +38,7 @@ test('names in an expression may be those that the expression has for its own', 
   assert.deepEqual(of('pi * loss'), ['pi * v0', 'loss', 'pi']);
 });
 
-test('a pattern takes the tags that it matches, at most as many as a chart can hold, and says how many', () => {
+test('a pattern takes the tags that it matches, at most as many as a chart can hold, and counts all', () => {
   assert.deepEqual(
     tagsOfPattern('loss$', tags).tags.map((t) => t.name),
     ['loss', 'train/loss', 'eval/loss'],

@@ -10,7 +10,7 @@ import type { CurvePart } from './curve_part.ts';
 
 export const scalarTags = computed(() => tags.value.filter((tag) => tag.kind === 'scalar'));
 
-/** The cards of the charts that were made; `overlaysOf` tells what was dropped on them. */
+/** The cards of the user's charts; `overlaysOf` returns the tags that were dropped on a card. */
 export function madeCards(overlaysOf: (id: string) => Tag[]): CardSpec[] {
   return madeCharts.value.flatMap((text): CardSpec[] => {
     const { kind, text: written } = parseMade(text);
@@ -34,7 +34,7 @@ export function madeCards(overlaysOf: (id: string) => Tag[]): CardSpec[] {
   });
 }
 
-/** What a made card draws, without what was dropped on it. */
+/** The parts of a user's chart, without the tags that were dropped on it. */
 export function partsOfMade({ tag, made }: CardSpec): CurvePart[] {
   const { kind, text } = parseMade(made!.text);
   if (kind === 'pattern') return made!.tags.map((one) => ({ tag: one, right: false }));

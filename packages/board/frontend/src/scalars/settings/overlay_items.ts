@@ -1,4 +1,4 @@
-/** How the address says which tags share a card's chart: `CARD=TAG`, or `CARD==TAG` on the right axis. */
+/** How the address encodes which tags share a card's chart: `CARD=TAG`, or `CARD==TAG` on the right axis. */
 
 export interface Overlay {
   card: string;

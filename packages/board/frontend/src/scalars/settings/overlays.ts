@@ -12,7 +12,7 @@ const put = (next: Overlay[]): void => {
   overlays.value = [...new Set(next.map(overlayItem))];
 };
 
-/** The tags that a card has without what was dropped on it. */
+/** The card's own tags, without those that were dropped on it. */
 export const ownTags = (card: CardSpec) =>
   card.made ? (card.made.kind === 'pattern' ? card.made.tags : []) : [card.tag];
 
@@ -28,10 +28,10 @@ export function addOverlays(card: CardSpec, tags: Tag[]): void {
 export const isOnRight = (card: string, tag: string): boolean =>
   known.value.some((one) => one.card === card && one.tag === tag && one.right);
 
-/** Puts a tag on the right axis, with a scale of its own, or back on the left one. */
+/** Puts a tag on the right axis, which has its own scale, or back on the left one. */
 export function setAxis(card: CardSpec, tag: string, right: boolean): void {
   const rest = known.peek().filter((one) => one.card !== card.id || one.tag !== tag);
-  // A tag that the card has of its own needs a word only where it stands on the right.
+  // The card's own tags are in the address only while they are on the right axis.
   const isOwn = ownTags(card).some((one) => one.name === tag);
   put(right || !isOwn ? [...rest, { card: card.id, tag, right }] : rest);
 }
@@ -40,7 +40,7 @@ export function removeOverlay(card: string, tag: string): void {
   put(known.peek().filter((one) => one.card !== card || one.tag !== tag));
 }
 
-/** Forgets all that was dropped on a card. */
+/** Removes all tags that were dropped on a card. */
 export function removeOverlays(card: string): void {
   put(known.peek().filter((one) => one.card !== card));
 }

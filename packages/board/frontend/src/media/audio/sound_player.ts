@@ -1,8 +1,8 @@
 /** A sound of a log: its samples for the waveform, and the player that plays it. */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { messageOf } from '../api/error_message.ts';
-import { type BlobItem, fetchItem, type Place } from './blob_rows.ts';
+import { messageOf } from '../../api/error_message.ts';
+import { type BlobItem, fetchItem, type Place } from '../blob_rows.ts';
 
 /** Longer sounds have no waveform. */
 const MOST_DECODED_BYTES = 32e6;

@@ -22,7 +22,7 @@ test('alpha is no colour', () => {
   assert.deepEqual([...pixels], [20, 40, 60, 40]);
 });
 
-test('a difference says how far', () => {
+test('a difference is measured', () => {
   const a = Uint8ClampedArray.of(10, 20, 30, 255, 0, 0, 0, 255);
   const b = Uint8ClampedArray.of(10, 26, 27, 255, 0, 0, 0, 0);
   assert.deepEqual(subtract(a, b, 10), { mean: 1.5, most: 6, pixels: 1 });

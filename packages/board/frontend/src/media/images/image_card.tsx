@@ -1,16 +1,16 @@
 /** The card of a tag of images: every step of each run, alone, side by side or compared. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { CardProps } from '../cards/card.ts';
-import { StepBar } from '../cards/step_bar.tsx';
-import { RunName } from '../runs/run_name.tsx';
-import { safeText } from '../strings/safe_text.ts';
+import type { CardProps } from '../../cards/card.ts';
+import { StepBar } from '../../cards/step_bar.tsx';
+import { RunName } from '../../runs/run_name.tsx';
+import { safeText } from '../../strings/safe_text.ts';
+import { choiceOf, compare, lookOf, setChoice } from '../media_view.ts';
+import { PartnerBar } from '../partner_bar.tsx';
 import { imageKeys } from './image_keys.ts';
 import { useImageMenu } from './image_menu.ts';
 import { ImagePane, type PaneState } from './image_pane.tsx';
 import { exposeImages } from './image_test_hook.ts';
 import { ImageTools } from './image_tools.tsx';
-import { choiceOf, compare, lookOf, setChoice } from './media_view.ts';
-import { PartnerBar } from './partner_bar.tsx';
 import { bestColumns } from './tile_grid.ts';
 import { useImagePanes, usePaneStates } from './use_image_panes.ts';
 

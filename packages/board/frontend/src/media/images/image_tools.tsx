@@ -1,7 +1,7 @@
 /** The tool bar of an image card: comparison, zoom, levels, sample of the batch. */
-import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
+import { ToolBar, ToolChoice } from '../../controls/tool_bar.tsx';
+import { type Compare, compare, lookOf, setChoice, setLook } from '../media_view.ts';
 import { ImageAdjust } from './image_adjust.tsx';
-import { type Compare, compare, lookOf, setChoice, setLook } from './media_view.ts';
 import { zoomChoices } from './tile_grid.ts';
 
 /** Cards narrower than this show the comparison as a menu, in CSS pixels. */

@@ -1,10 +1,10 @@
 /** One image, or the comparison of two, at any zoom. What was shown stays until the next one is decoded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { messageOf } from '../api/error_message.ts';
+import { messageOf } from '../../api/error_message.ts';
+import type { BlobItem } from '../blob_rows.ts';
+import type { Compare } from '../media_view.ts';
 import { type Adjustment, applyLevels, type Difference, isNeutral, levels, subtract } from './adjust.ts';
-import type { BlobItem } from './blob_rows.ts';
 import { keyOf, type Picture, pictureOf, type Wanted } from './image_store.ts';
-import type { Compare } from './media_view.ts';
 import { fitScale } from './tile_grid.ts';
 
 export interface PaneState {
@@ -12,7 +12,7 @@ export interface PaneState {
   width: number;
   height: number;
   samples: number;
-  /** From the wish to the paint. */
+  /** From the request to the painted picture. */
   waitedMs: number;
   difference: Difference | null;
   failure: string | null;

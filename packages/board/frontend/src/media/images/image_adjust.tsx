@@ -1,6 +1,6 @@
 /** Sliders for brightness and contrast, in a small pop-up. */
-import { PopUp } from '../controls/pop_up.tsx';
-import { lookOf, setLook, setOwnLook } from './media_view.ts';
+import { PopUp } from '../../controls/pop_up.tsx';
+import { lookOf, setLook, setOwnLook } from '../media_view.ts';
 
 export function ImageAdjust({ tag }: { tag: string }) {
   const { brightness, contrast, own } = lookOf(tag);

@@ -1,13 +1,13 @@
 /** The menu items of an image card: save the logged files, and the pictures as they are shown. */
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Tag } from '../api/types.ts';
-import { type MenuItem, useCardFrame } from '../cards/card_frame.tsx';
-import { downloadCanvas } from '../picture/download.ts';
-import { safeText } from '../strings/safe_text.ts';
-import { blobUrl } from './blob_rows.ts';
+import type { Tag } from '../../api/types.ts';
+import { type MenuItem, useCardFrame } from '../../cards/card_frame.tsx';
+import { downloadCanvas } from '../../picture/download.ts';
+import { safeText } from '../../strings/safe_text.ts';
+import { blobUrl } from '../blob_rows.ts';
+import { fileEnding } from '../media_types.ts';
 import type { PaneState } from './image_pane.tsx';
-import { fileEnding } from './media_types.ts';
 import type { Pane } from './use_image_panes.ts';
 
 export function useImageMenu(

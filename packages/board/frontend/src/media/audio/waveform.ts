@@ -5,7 +5,7 @@ export interface Waveform {
   high: Float32Array;
 }
 
-/** Every sample counts in exactly one column; a column without samples shows the one that comes next. */
+/** Every sample counts in exactly one column; a column without samples shows the next one. */
 export function waveform(samples: Float32Array, columns: number): Waveform {
   const low = new Float32Array(columns);
   const high = new Float32Array(columns);

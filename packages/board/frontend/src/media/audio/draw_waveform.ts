@@ -1,5 +1,5 @@
 /** Draws the waveforms of a sound's channels below each other, and how much of it was played. */
-import type { Palette } from '../picture/palette.ts';
+import type { Palette } from '../../picture/palette.ts';
 import type { Waveform } from './waveform.ts';
 
 interface Look {

@@ -39,7 +39,7 @@ export interface Difference {
   pixels: number;
 }
 
-/** Writes gain * |a - b| into a, opaque, and tells how far they are apart. */
+/** Writes gain * |a - b| into a, opaque. Returns: how much they differ. */
 export function subtract(a: Uint8ClampedArray, b: Uint8ClampedArray, gain: number): Difference {
   let sum = 0;
   let most = 0;

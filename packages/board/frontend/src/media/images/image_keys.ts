@@ -1,5 +1,5 @@
 /** The keys of an image card: arrows change the step, brackets the sample, plus, minus, 0 and 1 the zoom. */
-import { lookOf, setChoice, setLook } from './media_view.ts';
+import { lookOf, setChoice, setLook } from '../media_view.ts';
 import { nextZoom } from './tile_grid.ts';
 
 interface Options {

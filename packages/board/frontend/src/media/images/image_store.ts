@@ -1,5 +1,5 @@
 /** Decoded images, the latest ones kept; a neighbour that was fetched ahead paints at once. */
-import { type BlobItem, fetchItem, itemsOf, type Place, placeKey } from './blob_rows.ts';
+import { type BlobItem, fetchItem, itemsOf, type Place, placeKey } from '../blob_rows.ts';
 
 export interface Wanted extends Place {
   sample: number;
@@ -19,7 +19,7 @@ let pixels = 0;
 
 export const keyOf = (wanted: Wanted): string => `${placeKey(wanted)} ${wanted.sample}`;
 
-/** The image of a row; a failed one is tried again when it is next asked for. */
+/** The image of a row; a failed request is sent again at the next call. */
 export function pictureOf(wanted: Wanted): Promise<Picture> {
   const key = keyOf(wanted);
   const old = kept.get(key);

@@ -1,12 +1,12 @@
 /** Which images a card shows: one for each run at the card's step, and the partner of a comparison. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Run, Tag } from '../api/types.ts';
-import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
-import { stepCursor } from '../state/selection.ts';
-import { type BlobRows, placeNear, useRows } from './blob_rows.ts';
+import type { Run, Tag } from '../../api/types.ts';
+import { chosenStep, unionOfSteps } from '../../cards/card_choice.ts';
+import { stepCursor } from '../../state/selection.ts';
+import { type BlobRows, placeNear, useRows } from '../blob_rows.ts';
+import { choiceOf, compare } from '../media_view.ts';
 import type { PaneState } from './image_pane.tsx';
 import { pictureOf, type Wanted } from './image_store.ts';
-import { choiceOf, compare } from './media_view.ts';
 
 const PREFETCH_OFFSETS = [1, -1, 2, -2];
 const PREFETCH_RUNS = 4;

@@ -1,21 +1,21 @@
 /** The card of a tag of sounds: for each run a waveform and a player, for every step. */
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { messageOf } from '../api/error_message.ts';
-import type { Run, Tag } from '../api/types.ts';
-import type { CardProps } from '../cards/card.ts';
-import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
-import { type MenuItem, useCardFrame } from '../cards/card_frame.tsx';
-import { StepBar } from '../cards/step_bar.tsx';
-import { fileName } from '../picture/download.ts';
-import { runColour } from '../runs/colours.ts';
-import { RunName } from '../runs/run_name.tsx';
-import { nearestStep } from '../state/nearest_step.ts';
-import { stepCursor } from '../state/selection.ts';
-import { safeText } from '../strings/safe_text.ts';
-import { type BlobItem, blobUrl, itemsOf, type Place, placeKey, placeNear, useRows } from './blob_rows.ts';
-import { fileEnding } from './media_types.ts';
-import { choiceOf, setChoice } from './media_view.ts';
+import { messageOf } from '../../api/error_message.ts';
+import type { Run, Tag } from '../../api/types.ts';
+import type { CardProps } from '../../cards/card.ts';
+import { chosenStep, unionOfSteps } from '../../cards/card_choice.ts';
+import { type MenuItem, useCardFrame } from '../../cards/card_frame.tsx';
+import { StepBar } from '../../cards/step_bar.tsx';
+import { fileName } from '../../picture/download.ts';
+import { runColour } from '../../runs/colours.ts';
+import { RunName } from '../../runs/run_name.tsx';
+import { nearestStep } from '../../state/nearest_step.ts';
+import { stepCursor } from '../../state/selection.ts';
+import { safeText } from '../../strings/safe_text.ts';
+import { type BlobItem, blobUrl, itemsOf, type Place, placeKey, placeNear, useRows } from '../blob_rows.ts';
+import { fileEnding } from '../media_types.ts';
+import { choiceOf, setChoice } from '../media_view.ts';
 import { Sound } from './sound.tsx';
 
 const MOST_RUNS = 6;

@@ -1,10 +1,10 @@
 /** One sound: a button that plays it, its waveform, and where it is. */
 import { useMemo } from 'preact/hooks';
-import { CanvasView } from '../picture/canvas_view.tsx';
-import { paletteNow } from '../picture/palette.ts';
-import { safeText } from '../strings/safe_text.ts';
-import { playerTime } from '../units/durations.ts';
-import { type BlobItem, blobUrl, type Place } from './blob_rows.ts';
+import { CanvasView } from '../../picture/canvas_view.tsx';
+import { paletteNow } from '../../picture/palette.ts';
+import { safeText } from '../../strings/safe_text.ts';
+import { playerTime } from '../../units/durations.ts';
+import { type BlobItem, blobUrl, type Place } from '../blob_rows.ts';
 import { drawWaveform } from './draw_waveform.ts';
 import { useSoundPlayer } from './sound_player.ts';
 import { waveform } from './waveform.ts';

@@ -15,7 +15,7 @@ test('small images are enlarged by whole numbers, large ones shrink to fit', () 
   assert.equal(fitScale(0, 0, 200, 100), 1);
 });
 
-test('zoom goes in and out by steps', () => {
+test('zoom moves in and out by steps', () => {
   assert.deepEqual(
     [nextZoom(1, true), nextZoom(1, false), nextZoom(3.5, true), nextZoom(99, true)],
     [2, 0.5, 4, 32],

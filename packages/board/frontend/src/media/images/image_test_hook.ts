@@ -1,5 +1,5 @@
 /** window.__board.images: what each image card shows, and how long it took to paint. */
-import { expose } from '../testing/test_hook.ts';
+import { expose } from '../../testing/test_hook.ts';
 import type { PaneState } from './image_pane.tsx';
 
 interface Shown {
