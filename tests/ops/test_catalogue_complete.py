@@ -21,17 +21,17 @@ IN_THE_EXECUTOR = {
 }
 
 # Families through which nothing flows back, whatever their ops.
-WITHOUT_SLOPE = {
+WITHOUT_GRADIENT = {
     "candidate_sampling": "classes are chosen, not computed",
-    "checkpoint": "files have no slope",
-    "datasets": "input pipelines have no slope",
-    "lookup": "tables have no slope",
+    "checkpoint": "files have no gradient",
+    "datasets": "input pipelines have no gradient",
+    "lookup": "tables have no gradient",
     "optimizers": "they change variables and say nothing",
-    "queues": "elements of queues have no slope",
-    "readers": "files have no slope",
+    "queues": "elements of queues have no gradient",
+    "readers": "files have no gradient",
     "sendrecv": "the runtime makes them after the gradient was built",
-    "session": "handles have no slope",
-    "summary": "messages have no slope",
+    "session": "handles have no gradient",
+    "summary": "messages have no gradient",
 }
 NAMES = op_catalogue.names()
 
@@ -65,11 +65,11 @@ def _only_in_python() -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_op_has_a_gradient_or_says_why_it_has_none(name: str) -> None:
     family = op_catalogue.family(name)
-    if family in WITHOUT_SLOPE or name in IN_THE_EXECUTOR:
+    if family in WITHOUT_GRADIENT or name in IN_THE_EXECUTOR:
         return
     try:
         function = op_registry.gradient_function(name)
-    except LookupError:  # nobody has written it: its room says why, or it is of a later issue
+    except LookupError:  # not written yet: the op says why, or is not supported at all
         assert op_registry.no_gradient_reason(name) or is_later(name)
         return
     assert function is not None or op_registry.no_gradient_reason(name)
@@ -79,7 +79,7 @@ def test_op_has_a_gradient_or_says_why_it_has_none(name: str) -> None:
 def test_op_has_a_kernel_or_a_reason(name: str) -> None:
     if name in NO_KERNEL or name in IN_THE_EXECUTOR or is_later(name):
         return
-    assert has_kernels(name), f"{name} has no kernel, and nobody says why"
+    assert has_kernels(name), f"{name} has no kernel, and no list says why"
 
 
 def test_reasons_are_not_out_of_date() -> None:
@@ -94,7 +94,7 @@ def test_what_is_for_later_has_no_kernel_yet() -> None:
 
 def test_every_entry_of_the_lists_stands_for_ops_of_the_catalogue() -> None:
     families = {op_catalogue.family(name) for name in NAMES}
-    assert not (set(LATER_FAMILIES) | set(WITHOUT_SLOPE)) - families
+    assert not (set(LATER_FAMILIES) | set(WITHOUT_GRADIENT)) - families
     unused = [prefix for prefix in LATER if not any(name.startswith(prefix) for name in NAMES)]
     assert not unused
     without_kernels = {name for name in NAMES if not has_kernels(name)}
