@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -108,3 +109,14 @@ def test_the_stubs_of_graph_are_made_without_its_dependencies(tmp_path: Path) ->
     subprocess.run([sys.executable, "-S", str(stubs)], check=True)
     made = tmp_path / "packages" / "graph" / "src" / "headrace" / "graph"
     assert (made / "__init__.pyi").exists() and (made / "ops" / "raw_ops.pyi").exists()
+
+
+def test_requirements_build_has_the_build_requirements_of_all_packages() -> None:
+    required = set()
+    for project in ROOT.glob("packages/*/pyproject.toml"):
+        table = project.read_text().partition("\n[project]")[0]
+        required |= set(
+            re.findall(r'"([^"\n]+)"', re.search(r"requires = \[(.*?)\]", table, re.S)[1])
+        )
+    lines = (ROOT / "requirements-build.txt").read_text().splitlines()
+    assert {line for line in lines if not line.startswith("#")} == required
