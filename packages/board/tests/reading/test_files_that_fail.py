@@ -57,7 +57,7 @@ def test_a_file_that_fails_is_told_tried_again_and_heals(
     wait_until(lambda: points(board, "good") == 5 and not board.progress().loading)
     (problem,) = problems(board, "unreadable")
     opened = {"open": "opened: Too many open files", "read": "read: Bad file descriptor"}[how]
-    assert problem.text == f"the file cannot be {opened}; it is tried again now and then"
+    assert problem.text == f"the file cannot be {opened}; the board keeps trying"
     assert problem.file is not None and problem.file.startswith("bad/")
     again = disk.tried + 2
     wait_until(lambda: disk.tried >= again)

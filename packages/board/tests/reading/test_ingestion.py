@@ -232,7 +232,7 @@ def test_links_behind_links_lead_to_a_folder_once(tmp_path: Path) -> None:
     assert len(names) < 200
     assert len(scalars(board, "latest", "loss")) == 1
     told = {problem.text for problem in problems(board, "skipped")}
-    assert told == {"a link behind a link, to a folder that another such link leads to"}
+    assert told == {"a link below another link, to a folder that was found already"}
 
 
 def test_a_logdir_has_at_most_100_000_folders_and_says_so(

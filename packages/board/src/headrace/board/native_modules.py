@@ -1,4 +1,4 @@
-"""Which compiled parts were built. Each has the same in Python beside it, which is slower."""
+"""Which compiled modules are missing; each has a slower replacement in Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.board.reading.scanner import SCANNER_CHOICE
 from headrace.board.store.problems import NOTE, Problems
 
 _SCANNER = "reading.scan_events"
-# What is slow without each; every .pyx of the package is here.
+# The consequence of each missing module; lists every .pyx file of the package.
 MODULES = {
     _SCANNER: "logs are read about ten times slower",
     "series.curve_loops": "curves are reduced and smoothed several times slower",
@@ -19,7 +19,7 @@ MODULES = {
 
 
 def missing_modules() -> list[str]:
-    """Returns the names of the parts that were not built, or do not load."""
+    """Returns the names of the modules that were not built or cannot be imported."""
     missing = []
     for name in MODULES:
         try:
@@ -30,7 +30,7 @@ def missing_modules() -> list[str]:
 
 
 def report_missing_modules(problems: Problems) -> None:
-    """Puts the parts that are missing among the problems; a scanner chosen by name is none."""
+    """Adds a problem for the missing modules, unless the Python scanner was selected explicitly."""
     missing = missing_modules()
     if os.environ.get(SCANNER_CHOICE) == "python" and _SCANNER in missing:
         missing.remove(_SCANNER)

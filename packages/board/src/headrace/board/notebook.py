@@ -1,4 +1,4 @@
-"""The board inside a Jupyter notebook."""
+"""The board in a Jupyter notebook."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _lock = threading.Lock()
 
 
 class Display:
-    """A board in an output cell; Jupyter shows it by `_repr_html_`.
+    """A board in an output cell; Jupyter displays it by `_repr_html_`.
 
     Args:
-      key: of the board among those of this process.
-      url: the board's address, for a window of its own.
-      height: of the cell's frame, in CSS pixels.
+      key: identifies the board within this process.
+      url: the board's address, also linked for opening it in a window.
+      height: height of the frame in CSS pixels.
     """
 
     def __init__(self, key: tuple[str, str | None], url: str, height: int) -> None:
@@ -31,10 +31,10 @@ class Display:
         self._height = height
 
     def stop(self) -> None:
-        """Ends the board and frees its port. If it has ended before: nothing."""
+        """Stops the board and frees its port; does nothing if it has stopped already."""
         with _lock:
             server, url = _servers.get(self._key, (None, ""))
-            if server is not None and url == self.url:  # not one that was shown since
+            if server is not None and url == self.url:  # and not a board that was started later
                 del _servers[self._key]
                 server.stop()
 
@@ -51,18 +51,18 @@ class Display:
 
 
 def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None = None) -> Display:
-    """Returns a display of a logdir; a notebook shows it as an output cell.
+    """Displays a logdir in an output cell of a notebook.
 
-    The board runs in threads of the kernel and ends with it, or with the display's `stop`. A second
-    call for the same folder and `url` shows the same board.
+    The board runs in threads of the kernel, until the kernel ends or `stop` is called. A second
+    call with the same folder and `url` displays the same board.
 
     Args:
       logdir: folder of event logs.
-      height: of the cell's frame, in CSS pixels.
-      url: where a browser on another machine reaches the board's port, which stands in it as
-        `{port}`: `"/proxy/{port}/"` where jupyter-server-proxy is installed. The board then asks
-        for a token, which the display's address carries.
-    Returns: the display; it has `url` and `stop()`.
+      height: height of the frame in CSS pixels.
+      url: the address at which a browser on another machine reaches the board, with `{port}` in
+        place of the port: `"/proxy/{port}/"` for jupyter-server-proxy. The board then requires a
+        token, which the displayed address contains.
+    Returns: an object with `url` and `stop()`.
     Raises: FrontendMissingError if the package was not built.
     """
     from headrace.board.app import create_app, new_token
@@ -74,7 +74,7 @@ def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None 
             try:
                 port = listener.getsockname()[1]
                 if url is None:
-                    # A notebook's page has an origin of its own: it may frame the board, not ask.
+                    # The notebook has another origin: it may only frame the board.
                     frames = ("http://localhost:*", "http://127.0.0.1:*")
                     access = Access(port=port, frames=frames)
                     shown = address("127.0.0.1", port)

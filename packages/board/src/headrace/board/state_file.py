@@ -1,8 +1,8 @@
-"""Notes, tags, colours, archived runs and saved views: JSON documents in one side file.
+"""Notes, tags, colours, archived runs and saved views: JSON documents in one file.
 
-The file is replaced as a whole and only when it is safely on the disk, so a crash leaves the old
-or the new one. Who changes it holds a lock file beside it, so that several boards may share one.
-Nothing else of the board writes anything.
+The file is replaced atomically after the new content has reached the disk, so a crash leaves the
+old or the new file. Writers hold a lock file beside it, so several boards may share one file. This
+is the only module of the board that writes files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOCK_PAUSE_S = 0.01
 
 
 class StaleRevisionError(Exception):
-    """Somebody else has changed the document; revision is the one that it has now."""
+    """The document was changed meanwhile; `revision` is its present revision."""
 
     def __init__(self, name: str, base: int, revision: int) -> None:
         super().__init__(
@@ -43,22 +43,22 @@ class StaleRevisionError(Exception):
 
 
 class StateFileError(Exception):
-    """The side file cannot be read or written; the message says why."""
+    """The state file cannot be read or written; the message says why."""
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A document and how often it was changed; revision 0 and None if it never was."""
+    """A document and its revision, the number of changes; None and 0 if it was never saved."""
 
     revision: int
     document: Any
 
 
 class StateFile:
-    """The documents of a side file. Another process may change it too: the file decides.
+    """The documents of a state file, which other processes may change too.
 
     Args:
-      path: it may not be there yet.
+      path: the file; it need not exist yet.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,10 +81,10 @@ class StateFile:
         """Replaces a document. Returns: its new revision.
 
         Args:
-          name: of the document.
-          base: the revision that the change was made to.
-          document: anything of JSON; None empties it.
-        Raises: StaleRevisionError, if it has another revision; StateFileError.
+          name: name of the document.
+          base: the revision to which the change was made.
+          document: any JSON value; None empties the document.
+        Raises: StaleRevisionError if the document has another revision; StateFileError.
         """
         with self._lock, self._alone():
             self._refresh()
@@ -101,11 +101,11 @@ class StateFile:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps other processes from changing the file. Raises: StateFileError."""
+        """Locks the file against other processes. Raises: StateFileError."""
         target = self._target()
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            # A file of its own, which stays: the state file is another one after each change.
+            # A separate file, because each change replaces the state file.
             fd = os.open(
                 target.with_name(f".{target.name}.lock"),
                 os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
@@ -120,7 +120,7 @@ class StateFile:
             os.close(fd)
 
     def _target(self) -> Path:
-        """The file itself, where a link leads to it: the link must stay one."""
+        """Returns the file behind a symbolic link, so that the link itself is kept."""
         return Path(os.path.realpath(self._path))
 
     def _refresh(self) -> None:
@@ -151,7 +151,7 @@ class StateFile:
             raise StateFileError(f"the state file cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise StateFileError(
-                "the state file is no state file of the board; it is left as it is"
+                "the file is not a state file of the board; it is not changed"
             ) from None
 
     def _write(self, documents: dict[str, Saved]) -> None:
@@ -189,14 +189,14 @@ class StateFile:
 
 
 def _revision(value: Any) -> int:
-    """Returns the revision that a file says. Raises: ValueError for what is none."""
+    """Returns a revision read from the file. Raises: ValueError if it is not one."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ValueError("no revision")
     return value
 
 
 def _lock_file(fd: int) -> None:
-    """Waits for the lock of a file; closing it gives it back. Raises: StateFileError."""
+    """Waits for the lock of a file; closing the file releases it. Raises: StateFileError."""
     until = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
@@ -211,7 +211,7 @@ def _lock_file(fd: int) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes the renaming last; where a folder cannot be synced it lasts a little later."""
+    """Syncs the folder, so that the renaming is durable; ignores folders that cannot be synced."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

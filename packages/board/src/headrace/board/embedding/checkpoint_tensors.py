@@ -1,7 +1,7 @@
-"""Read tensors of a checkpoint whose files are opened one by one, without mapping them.
+"""Reads tensors of a checkpoint without mapping its files into memory.
 
-formats' BundleReader maps files into memory: a checkpoint that is cut short meanwhile would end the
-process, and it opens files by path, through any link.
+BundleReader of headrace.formats is unsuitable here: it maps files, so truncating a checkpoint would
+kill the process, and it opens files by path, through any link.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headrace.formats.tensor_slice import extents_of
 
 _MAX_INDEX_BYTES = 256 << 20
 _MAX_MATRICES = 100_000
-# Nothing in it crosses a line, so that a file of a megabyte of them is read in one pass.
+# No part of the pattern matches a line feed, so matching takes linear time.
 _STATE = re.compile(
     r'^[ \t]*model_checkpoint_path[ \t]*:[ \t]*"((?:[^"\\\n]|\\[^\n])*)"', re.MULTILINE
 )
@@ -51,7 +51,7 @@ def latest_checkpoint(folder: ConfigFolder) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor of numbers with two dimensions."""
+    """A numeric tensor with two dimensions."""
 
     name: str
     rows: int
@@ -63,8 +63,8 @@ class CheckpointTensors:
     """The matrices of a checkpoint.
 
     Args:
-      folder: of the config that names it.
-      prefix: path of the checkpoint, as the config has it.
+      folder: the folder of the config that names the checkpoint.
+      prefix: path of the checkpoint, as in the config.
     Raises: EmbeddingError.
     """
 
@@ -81,7 +81,7 @@ class CheckpointTensors:
         self._swap = header.endianness == BundleHeaderProto.BIG
 
     def matrices(self) -> dict[str, StoredTensor]:
-        """Returns the tensors of numbers with two dimensions, by name; of very many the first."""
+        """Returns the numeric tensors with two dimensions by name, up to a limit."""
         found: dict[str, StoredTensor] = {}
         for key, value in self._table.items():
             if len(found) == _MAX_MATRICES:
@@ -169,10 +169,13 @@ class CheckpointTensors:
 
 
 def read_rows(fd: int, offset: int, row_bytes: int, wanted: np.ndarray) -> bytes:
-    """Returns rows of equal size, those of consecutive numbers by one read; short at the end.
+    """Returns rows of equal size, or fewer bytes at the end of the file.
 
     Args:
-      fd: file. offset: of row 0. row_bytes: of each. wanted: [n] i64, increasing.
+      fd: the file.
+      offset: offset of row 0.
+      row_bytes: size of each row.
+      wanted: [n] i64, increasing row numbers; consecutive ones are read at once.
     """
     if not len(wanted):
         return b""

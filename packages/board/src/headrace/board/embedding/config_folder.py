@@ -1,4 +1,4 @@
-"""Open the files that a projector's config names: below its own folder, and nowhere else."""
+"""Opens the files that a projector config names, only below the config's own folder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class ConfigFolder:
     """The folder of a config.
 
     Args:
-      logdir: what it lies in.
-      path: below the logdir, as LogFolder opens it; "" for that itself.
+      logdir: the logdir that contains it.
+      path: relative to the logdir; "" for the logdir itself.
     """
 
     def __init__(self, logdir: LogFolder, path: str) -> None:
@@ -53,7 +53,7 @@ class ConfigFolder:
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
     def exists(self, reference: str) -> bool:
-        """Whether the file is there and may be read."""
+        """Returns whether the file exists and may be read."""
         try:
             self.version(reference)
         except EmbeddingError:
@@ -93,7 +93,7 @@ class ConfigFolder:
         return posixpath.normpath(reference)
 
     def _open_link(self, path: str) -> int | None:
-        """Opens what lies behind a link that stays inside the folder (--follow-links: anywhere)."""
+        """Opens the target of a link within the folder (with --follow-links: anywhere)."""
         try:
             target, folder = self._logdir.resolve(path), self._logdir.resolve(self.path)
         except (OSError, ValueError):
@@ -109,7 +109,7 @@ class ConfigFolder:
 
 
 def read_at(fd: int, offset: int, size: int) -> bytes:
-    """Returns size bytes of a file, or as many as there are. Raises: OSError."""
+    """Returns `size` bytes of a file, or fewer at its end. Raises: OSError."""
     parts = []
     while size > 0:
         part = os.pread(fd, min(size, 1 << 28), offset)

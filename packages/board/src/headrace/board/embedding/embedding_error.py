@@ -1,14 +1,14 @@
-"""What is wrong with the files of an embedding."""
+"""The error of embeddings."""
 
 from __future__ import annotations
 
 
 class EmbeddingError(Exception):
-    """A file cannot be used; the message says which and why.
+    """A file of an embedding cannot be used.
 
     Args:
-      message: a sentence.
-      missing: whether the file is not there, rather than wrong.
+      message: which file, and why.
+      missing: whether the file does not exist, as opposed to having invalid content.
     """
 
     def __init__(self, message: str, missing: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Which embeddings there are, by small numbers."""
+"""Lists the embeddings below the logdir, identified by small integers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MAX_CONFIG_BYTES = 1 << 20
 _MAX_EMBEDDINGS = 1000  # of a folder
 _LASTS_S = 2.0
 _MIN_ROWS = 3  # of a tensor that only a checkpoint names
-# What optimizers keep of a variable; named by configs alone.
+# Slot variables of optimizers are offered only if a config names them.
 _SLOTS = ("/Adam", "/Adam_1", "/Momentum", "/Adagrad", "/RMSProp", "/ExponentialMovingAverage")
 
 
@@ -44,9 +44,9 @@ _SLOTS = ("/Adam", "/Adam_1", "/Momentum", "/Adagrad", "/RMSProp", "/Exponential
 class Embedding:
     """A tensor that the projector can show.
 
-    id: lasts as long as the process; folder: where its config lies; name: the tensor's.
-    tensor: path of its file, "" if it is in the checkpoint. rows, dims: None: not known unread.
-    version: changes when any of its files does.
+    id: valid for the life of the process; folder: folder of the config; name: name of the tensor.
+    tensor: path of its file, "" if it is in the checkpoint; rows, dims: None if unknown before
+    reading; version: changes when one of its files changes.
     """
 
     id: int
@@ -66,18 +66,18 @@ class Embedding:
 
 
 class EmbeddingIndex:
-    """Finds the configs below the logdir, and reads what they name.
+    """Finds the projector configs below the logdir and reads the tensors that they name.
 
     Args:
-      logdir: where to look.
-      problems: where to say what is wrong with a config.
+      logdir: the folder to search.
+      problems: receives what is wrong with a config.
     """
 
     def __init__(self, logdir: LogFolder, problems: Problems) -> None:
         self._logdir = logdir
         self._problems = problems
-        self._lock = threading.Lock()  # of _found and _found_at, held for a moment only
-        self._looking = threading.Lock()  # of all below: one thread looks at a time
+        self._lock = threading.Lock()  # protects _found and _found_at, held only briefly
+        self._looking = threading.Lock()  # protects the rest: one thread searches at a time
         self._found: dict[int, Embedding] = {}
         self._found_at = -_LASTS_S
         self._ids: dict[tuple[str, str], int] = {}
@@ -85,7 +85,7 @@ class EmbeddingIndex:
         self._complaints: set[tuple[str, str]] = set()
 
     def list(self) -> list[Embedding]:
-        """Returns what is there, by folder and in the order of the config."""
+        """Returns all embeddings, by folder and in the order of the config."""
         with self._looking:
             with self._lock:
                 stale = time.monotonic() - self._found_at >= _LASTS_S
@@ -97,7 +97,7 @@ class EmbeddingIndex:
             return [*self._found.values()]
 
     def get(self, number: int) -> Embedding:
-        """Returns an embedding that is there. Raises: KeyError."""
+        """Returns an embedding by id. Raises: KeyError."""
         with self._lock:
             found = self._found.get(number)
         if found is None:
@@ -105,7 +105,7 @@ class EmbeddingIndex:
         return found
 
     def points(self, embedding: Embedding, most: int) -> PointTable:
-        """Returns at most so many of its points. Raises: EmbeddingError."""
+        """Returns at most `most` points of an embedding. Raises: EmbeddingError."""
         path = embedding.tensor
         if not path:
             tensors = CheckpointTensors(embedding.folder, embedding.checkpoint)
@@ -202,7 +202,7 @@ class EmbeddingIndex:
                 sprite_height=tile[-1] if tile else 0,
                 shape=shape,
             )
-        # As in TensorBoard, what else the checkpoint has is offered too.
+        # As in TensorBoard, the other matrices of the checkpoint are offered too.
         for name, stored in list(tensors.items())[:_MAX_EMBEDDINGS]:
             fits = _MIN_ROWS <= stored.rows <= MAX_ROWS and not name.endswith(_SLOTS)
             if name not in seen and fits:
@@ -217,7 +217,7 @@ class EmbeddingIndex:
                 )
 
     def _config(self, folder: ConfigFolder) -> ProjectorConfig | None:
-        """Returns a folder's config, an empty one if it has only a checkpoint; None without."""
+        """Returns a folder's config, an empty one if it has only a checkpoint, None if neither."""
         try:
             return self._files.read(folder, CONFIG, lambda: _read_config(folder))
         except EmbeddingError as error:

@@ -1,4 +1,4 @@
-"""What files say, read again only when they have changed."""
+"""Caches what was read from files, until they change."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _Said = TypeVar("_Said")
 
 
 class FileCache:
-    """Keeps what was read, and also that something was wrong with it. For one thread at a time."""
+    """Keeps the results and the errors of reading files. Not thread-safe."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], tuple[tuple[int, ...], Any]] = {}
         self._asked: set[tuple[str, str]] = set()
 
     def read(self, folder: ConfigFolder, reference: str, read: Callable[[], _Said]) -> _Said:
-        """Returns what read() returns, or returned for the file as it still is.
+        """Returns read(), or its cached result if the file has not changed.
 
-        Raises: EmbeddingError as read() does, and if the file is not there.
+        Raises: EmbeddingError, as raised by read() or if the file does not exist.
         """
         version = folder.version(reference)
         key = (folder.path, reference)
@@ -39,6 +39,6 @@ class FileCache:
         return said
 
     def forget_others(self) -> None:
-        """Forgets the files that nobody has asked for since the last time."""
+        """Drops the files that were not read since the last call."""
         self._kept = {key: kept for key, kept in self._kept.items() if key in self._asked}
         self._asked.clear()

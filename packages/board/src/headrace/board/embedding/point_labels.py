@@ -1,4 +1,4 @@
-"""What a metadata file says of each point."""
+"""Labels of points, from a metadata file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_SENT_CHARACTERS = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """name; values: a text for each row; numeric: whether all that are there are numbers."""
+    """name; values: a text for each row; numeric: whether all non-empty texts are numbers."""
 
     name: str
     values: list[str]
@@ -28,7 +28,7 @@ class LabelColumn:
 
 @dataclass(frozen=True, slots=True)
 class PointLabels:
-    """columns; rows: of the file, without its header; notes: what does not fit, in sentences."""
+    """columns; rows: of the file, without the header; notes: sentences for the user."""
 
     columns: list[LabelColumn]
     rows: int
@@ -39,16 +39,16 @@ def read_labels(folder: ConfigFolder, path: str, wanted: np.ndarray, rows: int) 
     """Reads a metadata file: one column, or several with a header line.
 
     Args:
-      folder, path: where it lies.
-      wanted: [n] rows of the embedding.
-      rows: of the embedding in all.
+      folder, path: where the file lies.
+      wanted: [n] row numbers of the embedding.
+      rows: number of rows of the embedding.
     Raises: EmbeddingError.
     """
     text = folder.read(path, _MAX_BYTES).decode("utf-8", "replace").removeprefix("\ufeff")
     lines = text.split("\n")
     while lines and lines[-1].strip("\r") == "":
         lines.pop()
-    # A single column has no header, as in TensorBoard, even where its first line looks like one.
+    # As in TensorBoard, a single column has no header, even if its first line looks like one.
     names = ["label"]
     first = 0
     if lines and "\t" in lines[0]:

@@ -1,4 +1,4 @@
-"""Points of an embedding as a table of float32, thinned out where there are too many to send."""
+"""Reads the points of an embedding as float32, evenly sampled if there are too many to send."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MAX_DIMS = 512
 _MAX_SOURCE_DIMS = 1 << 16
 _MAX_SOURCE_BYTES = 256 << 20
 _MAX_TEXT_BYTES = 1 << 30
-_SEED = 2016  # of the projection; the same at every request
+_SEED = 2016  # of the random projection, so that every request gives the same points
 
 
 @dataclass(frozen=True, slots=True)
 class PointTable:
     """points: [n, dims] f32, finite; row: [n] i32, their row numbers; rows, dims: of the source.
 
-    notes: what was left out, in sentences.
+    notes: sentences about what was left out.
     """
 
     points: np.ndarray
@@ -39,7 +39,7 @@ class PointTable:
 
 
 def chosen_rows(rows: int, most: int) -> np.ndarray:
-    """Returns [min(rows, most)] i64: evenly spread row numbers, the first and the last among them.
+    """Returns [min(rows, most)] i64: evenly spaced row numbers, including the first and the last.
 
     >>> chosen_rows(10, 4).tolist()
     [0, 3, 6, 9]
@@ -50,10 +50,10 @@ def chosen_rows(rows: int, most: int) -> np.ndarray:
 
 
 def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
-    """Reads a .tsv of numbers, a row a line. Raises: EmbeddingError."""
+    """Reads a .tsv file of numbers, one row per line. Raises: EmbeddingError."""
     data = folder.read(path, _MAX_TEXT_BYTES)
     found = data.count(b"\n")
-    if found > 2 * MAX_ROWS:  # empty ones among them, which are no rows
+    if found > 2 * MAX_ROWS:  # some of them may be empty lines
         raise EmbeddingError(f"{path} has {found:,} lines, more than {2 * MAX_ROWS:,}")
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     if not data.endswith(b"\n"):
@@ -76,7 +76,7 @@ def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
 def read_raw_table(
     folder: ConfigFolder, path: str, shape: tuple[int, ...], most: int
 ) -> PointTable:
-    """Reads a .bytes of little-endian float32, of the config's shape. Raises: EmbeddingError."""
+    """Reads a .bytes file of float32 in the config's shape. Raises: EmbeddingError."""
     if len(shape) != 2 or min(shape) < 1:
         raise EmbeddingError(f"{path} needs a tensor_shape of two dimensions, not {list(shape)}")
     rows, dims = shape
@@ -151,7 +151,7 @@ def _check_dims(path: str, dims: int) -> None:
 
 
 def _numbers(lines: list[bytes]) -> np.ndarray | None:
-    """Returns [rows, numbers of a row] float64; None if the lines are no such table."""
+    """Returns [rows, numbers per row] float64; None if the lines are not a table of numbers."""
     texts = (line.decode("latin-1") for line in lines)
     try:
         return np.loadtxt(texts, np.float64, comments=None, ndmin=2)

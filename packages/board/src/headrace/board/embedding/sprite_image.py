@@ -1,4 +1,4 @@
-"""Check the image that holds the points' tiles before a browser decodes it."""
+"""Checks the image with the tiles of the points before a browser decodes it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ def image_type(data: bytes) -> tuple[str, int, int]:
     """Returns media type, width and height of an image.
 
     Args:
-      data: bytes of its file; they alone tell the type.
-    Raises: EmbeddingError for what is no image that browsers show, and for one that is too large.
+      data: the bytes of the file, which determine the type.
+    Raises: EmbeddingError if browsers cannot show the image, or if it is too large.
     """
     media = media_of(data)
     if not media.is_image or not media.width * media.height:

@@ -1,4 +1,4 @@
-"""Columns of indices as differences: gzip finds in them what it does not find in the indices."""
+"""Delta encoding of index columns, which makes them compress better."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-# Each number is sent as its difference to the one before it in the column.
+# Each number is sent as its difference to the previous number of the column.
 STEPS = ("parent", "first_child", "child", "edge_src", "meta_group", "meta_src")
-# Each number is sent as its difference to the other column's (as it was, not as it is sent).
+# Each number is sent as its difference to the other column (before delta encoding).
 OFFSETS = {"edge_dst": "edge_src", "meta_dst": "meta_src"}
 
 
 def packed(
     header: Mapping[str, Any], columns: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Returns header and columns as they are sent; the header says what was done."""
+    """Returns the header and the encoded columns; the header lists the encodings."""
     out = dict(columns)
     for name in STEPS:
         out[name] = np.diff(columns[name], prepend=columns[name].dtype.type(0))
@@ -26,7 +26,7 @@ def packed(
 
 
 def unpacked(header: Mapping[str, Any], columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns the columns as they were."""
+    """Returns the decoded columns."""
     out = dict(columns)
     for name in header["steps"]:
         out[name] = np.cumsum(columns[name], dtype=columns[name].dtype)

@@ -1,4 +1,4 @@
-"""A view of the graph in the language of Graphviz: open groups are clusters."""
+"""Exports a view of the graph in the DOT language of Graphviz; open groups become clusters."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ VERTEX_LIMIT = 20_000
 
 
 class TooManyVertices(ValueError):
-    """The view has more vertices than a drawing program takes."""
+    """The view has more vertices than Graphviz can draw."""
 
 
 def dot_of_view(analysis: GraphAnalysis, open_groups: list[int]) -> str:
-    """Returns DOT of what is seen when the root and some groups are open.
+    """Returns the view in which the root and some groups are open.
 
     Args:
-      open_groups: vertices; a group counts only if all groups around it are open too.
+      open_groups: vertices; a group is open only if all groups that contain it are open too.
     Raises: TooManyVertices.
     """
     tree, columns = analysis.tree, analysis.columns
     is_open = np.zeros(len(tree), bool)
     is_open[[g for g in open_groups if tree.n_ops <= g < len(tree)]] = True
     is_open[tree.root] = True
-    for group in range(tree.root + 1, len(tree)):  # a group comes after the one that holds it
+    for group in range(tree.root + 1, len(tree)):  # parents come first
         is_open[group] &= is_open[tree.parent[group]]
     seen = is_open[tree.parent] & ~is_open
     seen[tree.root] = False
@@ -81,7 +81,7 @@ def _write_group(
 
 
 def quoted(text: str) -> str:
-    """Text within double quotes of DOT; control characters are shown as escapes."""
+    """Returns text for a double-quoted string of DOT; control characters become escapes."""
     out = []
     for c in text:
         if c in '"\\':

@@ -1,4 +1,4 @@
-"""All that the page needs of a graph, in one reply of columns (docs/board_api.md)."""
+"""All that a page needs of a graph, in one reply of columns (docs/board_api.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_OP = 65_535
 
 @dataclass
 class GraphAnalysis:
-    """A graph with all that is derived from it."""
+    """A graph with everything that is derived from it."""
 
     columns: GraphColumns
     tree: ScopeTree
@@ -37,11 +37,11 @@ class GraphAnalysis:
 
     @cached_property
     def slice_names(self) -> SliceNames:
-        """Finds the nodes that the slices of traces are of."""
+        """Finds the nodes of the slices of traces."""
         return SliceNames(self.columns)
 
     def op_named(self, name: str) -> int | None:
-        """Returns the op of a name; one in a function goes by `functions/FUNCTION/NAME`."""
+        """Returns the op with a name; ops of functions have names `functions/FUNCTION/NAME`."""
         if self._index is None:
             self._index = {}
             for at, text in enumerate(self.columns.names):
@@ -57,7 +57,7 @@ class GraphAnalysis:
 
 
 def analyse_graph(graph_def: Any) -> GraphAnalysis:
-    """Works out a graph's scopes, edges, structure, stacks and side area.
+    """Analyses a graph: scopes, metaedges, templates, families, series nodes, auxiliary nodes.
 
     Raises: GraphTooLarge.
     """
@@ -73,14 +73,14 @@ def analyse_graph(graph_def: Any) -> GraphAnalysis:
 
 
 def label_line(label: str) -> str:
-    """A label as a line of the blob: backslashes and line ends are escaped."""
+    """Returns a label as one line: backslashes and line ends are escaped."""
     if "\\" in label or "\n" in label or "\r" in label:
         return label.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
     return label
 
 
 def text_column(labels: list[str]) -> np.ndarray:
-    """One label a line, as UTF-8."""
+    """Returns labels as UTF-8, one per line."""
     text = "\n".join([label_line(label) for label in labels])
     return np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
 
@@ -162,7 +162,7 @@ def _template_documents(templates: Templates, families: Families) -> list[dict[s
 
 
 def _family_title(analysis: GraphAnalysis, main: int) -> str:
-    """The name of the first group of the family, for people."""
+    """Returns the label of the first group of the family."""
     groups = np.flatnonzero(analysis.templates.of_vertex[analysis.tree.n_ops :] == main)
     return analysis.tree.labels[int(groups[0]) + analysis.tree.n_ops] if len(groups) else ""
 
@@ -174,7 +174,7 @@ def _columns(analysis: GraphAnalysis) -> dict[str, np.ndarray]:
     template = templates.of_vertex
     family = families.of_template[template]
     near = families.near[template]
-    # An op has a template but no family: hues are for what has structure.
+    # Ops have templates but no families: only groups have a structure to compare.
     family[: tree.n_ops] = -1
     near[: tree.n_ops] = 0
     family[tree.root] = -1

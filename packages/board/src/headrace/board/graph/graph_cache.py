@@ -1,4 +1,4 @@
-"""The graphs of a board by number: those of the log, the uploads, and the last ones worked out."""
+"""The graphs of a board by number, with a cache of the graphs analysed last."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.formats.proto.meta_graph_pb2 import MetaGraphDef
 if TYPE_CHECKING:
     from headrace.board.board import Board
 
-_MAX_ANALYSED_NODES = 400_000  # of all kept analyses together, some 400 bytes each
+_MAX_ANALYSED_NODES = 400_000  # of all cached analyses together, about 400 bytes each
 _PARSED = 2
 _UPLOADS = 8
 _UPLOAD_BYTES = 512 << 20
@@ -36,7 +36,7 @@ _UPLOAD_BYTES = 512 << 20
 
 @dataclass
 class GraphSize:
-    """What is kept of a graph after its analysis was dropped."""
+    """The size of a graph, kept after its analysis was dropped."""
 
     nodes: int
     edges: int
@@ -50,7 +50,7 @@ class _Upload:
 
 
 class GraphCache:
-    """Finds graphs, reads them, and keeps the last analyses. Threads may share it."""
+    """Finds, reads and analyses graphs, and caches the last analyses. Thread-safe."""
 
     def __init__(self, board: Board):
         self._board = board
@@ -63,7 +63,7 @@ class GraphCache:
         self._busy: dict[int, threading.Lock] = {}
 
     def entries(self) -> list[GraphEntry]:
-        """Returns all graphs, by run; uploads last, the newest last."""
+        """Returns all graphs: those of the logs by run, then the uploads, the newest last."""
         return self._list.entries() + self._upload_entries()
 
     def entry(self, number: int) -> GraphEntry:
@@ -81,7 +81,7 @@ class GraphCache:
         for at, (number, upload) in enumerate(uploads):
             later = sum(other.name == upload.name for _, other in uploads[at + 1 :])
             title = upload.name
-            if later:  # the newest has the plain name
+            if later:  # only the newest upload has the plain name
                 digest = upload.key.split("/")[1]
                 title += f" (uploaded before, {digest})"
             size = len(upload.body)
@@ -91,13 +91,13 @@ class GraphCache:
         return made
 
     def known_size(self, entry: GraphEntry) -> GraphSize | None:
-        """How many nodes and edges, once somebody has looked at it."""
+        """Returns the size of a graph that was opened before, else None."""
         return self._known.get(entry.id)
 
     def add_upload(self, name: str, data: bytes) -> int:
-        """Keeps an uploaded graph, in memory only; the same file again is the same graph.
+        """Keeps an uploaded graph in memory; the same file under the same name is the same graph.
 
-        Returns: its number.
+        Returns: the number of the graph.
         Raises: NoGraphError, GraphTooLarge.
         """
         graph, _ = graph_from_bytes(data)
@@ -121,7 +121,7 @@ class GraphCache:
         return number
 
     def graph_def(self, entry: GraphEntry) -> Any:
-        """Returns the parsed graph; do not change it. Raises: NoGraphError, DataLossError."""
+        """Returns the parsed graph; do not modify it. Raises: NoGraphError, DataLossError."""
         with self._lock:
             graph = self._parsed.get(entry.id)
             if graph is not None:
@@ -135,15 +135,15 @@ class GraphCache:
         return graph
 
     def analysis(self, entry: GraphEntry) -> GraphAnalysis:
-        """Returns a graph worked out. Raises: NoGraphError, GraphTooLarge, DataLossError."""
+        """Returns the analysis of a graph. Raises: NoGraphError, GraphTooLarge, DataLossError."""
         return self._worked_out(entry)[0]
 
     def bundle(self, entry: GraphEntry) -> bytes:
-        """Returns the reply of /graph/ID. Raises: as `analysis`."""
+        """Returns the encoded reply of /graph/ID. Raises: as `analysis`."""
         return self._worked_out(entry)[1]
 
     def header(self, entry: GraphEntry) -> dict[str, Any]:
-        """Returns what the reply of /graph/ID says of the entry itself."""
+        """Returns the fields of the reply of /graph/ID that describe the entry."""
         return {"id": entry.id, "key": entry.key, "title": entry.title, "kind": entry.kind}
 
     def _worked_out(self, entry: GraphEntry) -> tuple[GraphAnalysis, bytes]:
@@ -153,7 +153,7 @@ class GraphCache:
                 self._analyses.move_to_end(entry.id)
                 return kept
             busy = self._busy.setdefault(entry.id, threading.Lock())
-        with busy:  # two pages that ask at once wait for one another, not for other graphs
+        with busy:  # requests for one graph wait for each other, not for other graphs
             try:
                 with self._lock:
                     kept = self._analyses.get(entry.id)

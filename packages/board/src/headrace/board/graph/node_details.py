@@ -1,4 +1,4 @@
-"""What a node card tells: inputs, readers, attributes in words, shapes."""
+"""The details of a node: inputs, readers, attributes as text, shapes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from headrace.board.graph.structure.tensor_shapes import output_types, shape_tex
 from headrace.formats.dtypes import as_dtype
 
 _VALUE_CHARACTERS = 1024
-_CHARACTERS_OF_ITEM = 16  # of a list: how much room an item gets
-_ELEMENTS = 16  # of a tensor in the short card
+_CHARACTERS_OF_ITEM = 16  # reserved for each item of a list
+_ELEMENTS = 16  # of a tensor in the short form
 _READERS = 1000
 _INPUTS = 1000
 _DTYPES = 64
@@ -35,7 +35,7 @@ def node_details(
     """Returns the reply of /graph/ID/node.
 
     Args:
-      most: how many characters of each attribute's value there are, about.
+      most: maximum number of characters of each attribute's value, approximately.
     """
     columns, tree = analysis.columns, analysis.tree
     node = node_def_of(graph_def, analysis, op)
@@ -89,7 +89,7 @@ def _end(analysis: GraphAnalysis, op: int, port: int) -> dict[str, Any]:
 
 
 def attribute_words(value: Any, most: int = _VALUE_CHARACTERS) -> dict[str, Any]:
-    """Returns {type, value, cut} of an AttrValue; value is text of at most `most` characters."""
+    """Returns {type, value, cut} of an AttrValue; value has at most `most` characters."""
     kind = value.WhichOneof("value") or "none"
     if kind == "list":
         words, more = _list_words(value.list, most)

@@ -1,4 +1,4 @@
-"""Time and memory of each node, over the traced steps that somebody chose."""
+"""Time and memory of each node over several traced steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLE_BYTES = 256 << 20
 
 
 def steps_to_read(steps: int, nodes: int) -> list[int]:
-    """Returns which of so many steps are read: all of a few, evenly chosen ones of many."""
+    """Returns the indices of the steps to read: all if there are few, else evenly spaced ones."""
     fits = _TABLE_BYTES // (16 * max(1, nodes))
     most = max(_FEWEST_STEPS, min(_MAX_STEPS, fits))
     if steps <= most:
@@ -26,12 +26,12 @@ def steps_to_read(steps: int, nodes: int) -> list[int]:
 
 
 class RunCosts:
-    """Adds up traces, which come one after the other and need not stay in memory.
+    """Accumulates traces, which are added one by one and need not stay in memory.
 
     Args:
-      columns: of the graph.
-      names: of the same graph.
-      steps: how many traces there will be, at most.
+      columns: the nodes of the graph.
+      names: finds the nodes of slices in the same graph.
+      steps: maximum number of traces.
     """
 
     def __init__(self, columns: GraphColumns, names: SliceNames, steps: int):
@@ -44,7 +44,7 @@ class RunCosts:
         self._steps = 0
 
     def add(self, trace: StepTrace) -> None:
-        """Takes a step in; a node that ran several times in it counts with the sum."""
+        """Adds a step; a node that ran several times in it counts with the sum."""
         n = len(self._device)
         counts = unique_slices(trace) & np.isin(trace.kind, (OP, RECV, SEND, SYNC))
         node = self._names.nodes_of(trace.names, trace.ops_of_names())[trace.name]
@@ -63,7 +63,7 @@ class RunCosts:
     def header_and_columns(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Returns header and columns of /graph/ID/costs, by node.
 
-        `runs` is the number of traces in which it ran; where that is 0 the figures are -1.
+        `runs` is the number of traces in which a node ran; the figures are -1 if that is 0.
         """
         n = len(self._device)
         runs = (~np.isnan(self._times)).sum(axis=0)
@@ -71,7 +71,7 @@ class RunCosts:
         at = np.flatnonzero(runs)
         low, high = (runs[at] - 1) // 2, runs[at] // 2
         for name, table in (("time_us", self._times), ("memory", self._memory)):
-            rising = np.sort(table[:, at], axis=0)  # NaN, of steps in which it did not run, go last
+            rising = np.sort(table[:, at], axis=0)  # NaN (did not run) sorts last
             column = np.arange(len(at))
             for which, figure in (
                 ("min", rising[0] if len(rising) else np.empty(0)),
@@ -90,7 +90,7 @@ class RunCosts:
 
 
 def _memory(trace: StepTrace) -> np.ndarray:
-    """Bytes that each slice allocated, or put out where it says nothing of allocations."""
+    """Returns the bytes that each slice allocated; the bytes of its outputs if those are larger."""
     columns = trace.columns
     held = (columns.memory_micros >= 0) & (columns.memory_bytes > 0)
     rows = len(columns.offset)

@@ -1,4 +1,4 @@
-"""Which node of a graph a slice of a trace is of: traces call it by its name in the executor."""
+"""Finds the node of a graph to which a slice of a trace belongs, by its name in the executor."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import numpy as np
 from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL
 
-_MAX_PARTS = 64  # of a name that are tried as the call that a body was inlined at
-_MAX_CALLS = 16  # within one another
-_MAX_BODIES = 64  # that calls of one name may mean
+_MAX_PARTS = 64  # prefixes of a name that are tried as the name of a call
+_MAX_CALLS = 16  # depth of nested calls
+_MAX_BODIES = 64  # functions that one call name may refer to
 
 Called = Callable[[str], list[int] | None]  # the functions that a node of a name calls
 
 
 class SliceNames:
-    """Finds nodes by what traces call them.
+    """Finds nodes by their names in traces.
 
-    A node goes by its name. One of a function's body goes by its name in there, or, where the call
-    was inlined, by the call's name and then its own; calls may be of the graph, or of a body that
-    ran as a graph. Several bodies may have nodes of one name: then the op decides, then in which
-    function more of the trace's names are.
+    Nodes of the graph have their own names in traces. A node of a function body has its name within
+    the body or, if the call was inlined, the name of the call followed by its own. Calls may be
+    nodes of the graph or of a body that ran as a graph. If several bodies have a node of that
+    name, the op decides, then the function with the larger share of names in the trace.
     """
 
     def __init__(self, columns: GraphColumns):
@@ -48,7 +48,7 @@ class SliceNames:
                 self._calls_inside.setdefault(columns.names[caller], []).extend(numbers)
 
     def node_name(self, node: int) -> str:
-        """Returns the name by which the graph knows a node: `functions/F/name` in a body."""
+        """Returns the name of a node in the graph: `functions/F/name` in a function body."""
         home = int(self._columns.home[node])
         name = self._columns.names[node]
         if home < 0:
@@ -56,12 +56,12 @@ class SliceNames:
         return f"{FUNCTIONS_LABEL}/{self._columns.functions[home].name}/{name}"
 
     def nodes_of(self, names: Sequence[str], ops: Sequence[str]) -> np.ndarray:
-        """Finds the nodes of a trace's names.
+        """Finds the nodes of the names of a trace.
 
         Args:
-          names: as the trace has them; `name:Op` is name.
-          ops: the op of each, as far as the trace tells.
-        Returns: i64[n], -1 for those that the graph does not have.
+          names: as in the trace; `name:Op` stands for `name`.
+          ops: the op of each name, empty if the trace does not record it.
+        Returns: i64[n], -1 for names that the graph does not have.
         """
         found = np.full(len(names), -1, np.int64)
         unsure: list[tuple[int, list[int]]] = []
@@ -90,19 +90,19 @@ class SliceNames:
         return self._columns.ops[self._columns.op[node]]
 
     def _exactly(self, name: str) -> int | None:
-        """A node of the graph, or of the body of a call that the name begins with."""
+        """Returns a node of the graph, or of the body of a call with which the name starts."""
         node = self._plain.get(name)
         if node is None and self._called:
             return self._inlined(name)
         return node
 
     def _inlined(self, name: str) -> int | None:
-        """The name begins with a call of the graph, or of a body that ran as the graph."""
+        """Returns the node if the name starts with a call of the graph or of a function body."""
         found = self._in_bodies(name, self._called_in([self._plain]))
         return self._in_bodies(name, self._calls_inside.get) if found is None else found
 
     def _in_bodies(self, name: str, called: Called) -> int | None:
-        """Takes calls off the name's begin until the rest is a node of what they call."""
+        """Removes calls from the start of a name until the rest is in a called function."""
         for _ in range(_MAX_CALLS):
             length, functions = self._call_at_begin(name, called)
             name = name[length:]
@@ -124,7 +124,7 @@ class SliceNames:
         return called
 
     def _call_at_begin(self, name: str, called: Called) -> tuple[int, list[int]]:
-        """How long the name of a call is that stands at the begin, and what it calls."""
+        """Returns the length of the call at the start of the name, and the called functions."""
         end = -1
         for _ in range(_MAX_PARTS):
             end = name.find("/", end + 1)

@@ -1,4 +1,4 @@
-"""One event file on its way into the store."""
+"""Reads one event file into the store, pass by pass."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.run_index import RunIndex
 from headrace.board.store.scalar_series import ScalarSeries
 
-# Enough that the work between passes does not count, little enough to show a curve early.
+# Large enough to make the work between passes negligible, small enough to show curves early.
 PASS_BYTES = 16 << 20
 _MARK_BYTES = 32
-# A file that cannot be read is tried again after this time, then after twice that, and so on.
+# A file that cannot be read is retried after this time, which doubles with each failure.
 _RETRY_S = 1.0
 _LONGEST_RETRY_S = 30.0
 
 
 class EventFileReader:
-    """Reads a file's further records into the store; one thread at a time.
+    """Reads the new records of a file into the store; used by one thread at a time.
 
     Args:
       found: the file.
-      logdir, index, records: where it lies and where its rows and its name go.
+      logdir: the folder that it lies in.
+      index: the store.
+      records: registers the file, so that single records can be read later.
     """
 
     def __init__(
@@ -44,15 +46,15 @@ class EventFileReader:
         self.number = records.add_file(KnownFile(found.name, found.path, found.device, found.inode))
         self._scanner: Scanner = new_scanner()
         self._series: list[ScalarSeries | BlobSeries | None] = []
-        self.watch = FileProblems(index.problems, self.run, found.name)
+        self.problems = FileProblems(index.problems, self.run, found.name)
         self._mark = b""
         self.offset = 0
         self.size = found.size
-        self.seen = -1  # the size that the last pass read up to
+        self.seen = -1  # the file's size in the last pass
         self.state = MORE
         self.grew_at = time.monotonic()
         self.growths = 0
-        self.growth_s = 0.0  # between two of them, about
+        self.growth_s = 0.0  # average time between two of them
         self.grew_wall = found.mtime
         self.replaced = False
         self.caught_up = False
@@ -62,7 +64,7 @@ class EventFileReader:
         self._retry_at = 0.0
 
     def wants_reading(self) -> bool:
-        """Returns whether a pass could bring something."""
+        """Returns whether a pass could find something new."""
         if self.state == DEAD:
             return self.replaced
         if self.state == FAILED:
@@ -70,11 +72,11 @@ class EventFileReader:
         return self.state == MORE or self.replaced or self.size != self.seen
 
     def pending_bytes(self) -> int:
-        """Returns how many bytes are there to be read."""
+        """Returns the number of bytes that have not been read."""
         return 0 if self.state == DEAD else max(0, self.size - self.offset)
 
     def see_size(self, size: int, mtime: float) -> None:
-        """Takes note of the file's size now."""
+        """Records the present size of the file."""
         if size != self.size:
             if size < self.offset:
                 self.replaced = True
@@ -84,12 +86,12 @@ class EventFileReader:
             self.growth_s = between if self.growths <= 1 else 0.9 * self.growth_s + 0.1 * between
             self.growths += 1
             self.grew_at, self.grew_wall = now, mtime
-            self.watch.not_silent()
+            self.problems.not_silent()
 
     def read(self) -> bool:
-        """Reads one pass into the store; an error of the system is told and tried again later.
+        """Reads one pass into the store; after a system error, the file is retried later.
 
-        Returns: whether anything in the store changed.
+        Returns: whether the store changed.
         """
         try:
             fd = self._logdir.open_file(self.found.path)
@@ -111,18 +113,18 @@ class EventFileReader:
             return self._fail("read", OSError(batch.error, os.strerror(batch.error))) or changed
         if self._failures:
             self._failures = 0
-            self.watch.not_unreadable()
+            self.problems.not_unreadable()
             return True
         return changed
 
     def stop_reading(self, why: str) -> None:
-        """Reads no further, and says so."""
+        """Stops reading the file and reports why."""
         self.state = DEAD
         self.caught_up = True
-        self.watch.stopped_reading(self.offset, self.size, why)
+        self.problems.stopped_reading(self.offset, self.size, why)
 
-    def leave(self) -> None:
-        """Takes the file's rows and problems out of the store."""
+    def remove(self) -> None:
+        """Removes the file's rows and problems from the store."""
         with self._index.lock:
             for tag, series in [*self.run.series.items()]:
                 series.drop_file(self.number)
@@ -132,13 +134,13 @@ class EventFileReader:
         self._index.problems.forget(file=self.found.name)
 
     def _fail(self, what: str, error: OSError) -> bool:
-        """Returns: whether the time before went well."""
+        """Reports a failure. Returns: whether the previous pass succeeded."""
         first = not self._failures
         self.state = FAILED
         self.caught_up = True
         self._retry_at = time.monotonic() + min(_RETRY_S * 2**self._failures, _LONGEST_RETRY_S)
         self._failures = min(self._failures + 1, 10)
-        self.watch.unreadable(what, error.strerror or str(error))
+        self.problems.unreadable(what, error.strerror or str(error))
         return first
 
     def _is_the_same(self, fd: int) -> bool:
@@ -148,7 +150,7 @@ class EventFileReader:
         self.size = self.seen = now.st_size
         if self.size < self.offset:
             return False
-        # What was read must still be there: the file may have been cut and written anew.
+        # The bytes before the offset must be unchanged: the file may have been rewritten.
         return self._mark == os.pread(fd, len(self._mark), max(0, self.offset - len(self._mark)))
 
     def _apply(self, batch: ScanBatch) -> bool:
@@ -174,7 +176,7 @@ class EventFileReader:
             self.run.last_wall = float(np.fmax(self.run.last_wall, self.last_wall))
         self.offset = batch.offset
         self.state = batch.state
-        self.watch.batch(batch, self.size)
+        self.problems.batch(batch, self.size)
         if batch.state != MORE:
             changed = changed or not self.caught_up
             self.caught_up = True
@@ -183,7 +185,7 @@ class EventFileReader:
     def _add_points(
         self, batch: ScanBatch, order: str, starts: dict[int, list[tuple[int, int]]]
     ) -> None:
-        """Hands each series its points; what can be done for all tags at once is."""
+        """Adds the points to each series; vectorized over all tags where possible."""
         if not len(batch.scalars.tags):
             return
         step, wall, value = batch.scalars.columns
@@ -213,38 +215,38 @@ class EventFileReader:
                 last_walls[i],
             )
             if tag in odd or first_walls[i] < before - CLOCK_JUMP_S:
-                self.watch.points(series, columns, before)
+                self.problems.points(series, columns, before)
             if series.writers_at_once():
-                self.watch.writers_at_once(series)
+                self.problems.writers_at_once(series)
 
     def _add_tags(self, batch: ScanBatch, order: str) -> None:
         for entry in batch.new_tags:
             if len(self.run.series) >= MAX_TAGS:
                 self._series.append(None)
-                self.watch.too_many_tags()
+                self.problems.too_many_tags()
             else:
                 self._series.append(self._index.add_series(self.run, entry, order))
 
 
 def _mark_before(fd: int, offset: int) -> bytes:
-    """Returns the last bytes before offset, by which a file is known again; none if that fails."""
+    """Returns the last bytes before offset, which identify the file; b"" if they cannot be read."""
     begin = max(0, offset - _MARK_BYTES)
     try:
         return os.pread(fd, offset - begin, begin)
     except OSError:
-        return b""  # the rows that have been scanned count all the same
+        return b""  # the rows that were scanned remain valid
 
 
 def tags_where(rows: Rows, true: np.ndarray, shift: int = 1) -> set[int]:
-    """Returns the tags with a row of which something is true.
+    """Returns the tags that have a row for which a condition holds.
 
     Args:
-      rows: of many tags.
-      true: bool; of row i + shift, so that 1 is for what is between a row and the next one.
+      rows: rows of many tags.
+      true: bool; element i is about row i + shift, so shift 1 compares a row with the one before.
     """
     places = np.flatnonzero(true) + shift
     if not len(places):
         return set()
     if shift:
-        places = places[~np.isin(places, rows.bounds)]  # between two tags
+        places = places[~np.isin(places, rows.bounds)]  # the rows belong to two different tags
     return set(rows.tags[np.searchsorted(rows.bounds, places, "right") - 1].tolist())

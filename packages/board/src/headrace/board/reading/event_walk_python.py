@@ -1,4 +1,4 @@
-"""An Event's values, walked by hand; the native scanner does the same in C++."""
+"""Parses an Event without protobuf messages; scan_events.hpp does the same in C++."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _F64 = struct.Struct("<d").unpack_from
 
 _MAX_PLAIN = 10_000
 
-# What a value holds; the last such field of a Value counts.
+# What a value holds; if a Value has several such fields, the last one counts.
 NOTHING, SIMPLE, IMAGE, HISTOGRAM, AUDIO, TENSOR = range(6)
 _FIELD_OF_VALUE = {3: NOTHING, 4: IMAGE, 5: HISTOGRAM, 6: AUDIO, 8: TENSOR}
 
 
 class Metadata(NamedTuple):
-    """A SummaryMetadata: what the board needs of it, undecoded."""
+    """The fields of a SummaryMetadata that the board needs, as raw bytes."""
 
     plugin: bytes
     content: bytes
@@ -28,7 +28,7 @@ class Metadata(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A Summary.Value: number for SIMPLE, else data[start:end] is what it holds."""
+    """A Summary.Value: `number` if it is SIMPLE, otherwise its content is data[start:end]."""
 
     tag: bytes
     what: int
@@ -39,7 +39,7 @@ class Value(NamedTuple):
 
 
 class WalkedEvent(NamedTuple):
-    """graphs: tags of the graph fields there; run_metadata: tag; starts: a session began."""
+    """An Event. graphs: names of its graph fields; run_metadata: tags; starts: a session starts."""
 
     wall: float
     step: int
@@ -50,10 +50,10 @@ class WalkedEvent(NamedTuple):
 
 
 class PlainValues:
-    """The bytes of simple values, all but the number: a run writes the same ones over and over.
+    """Known encodings of simple values, without the number: most values repeat one of them.
 
-    A value of exactly tag and simple_value, in this order, differs from the tag's last one only in
-    its last four bytes.
+    A value that consists of tag and simple_value, in this order, differs from the previous value
+    of the tag only in its last four bytes.
     """
 
     __slots__ = ("tags",)
@@ -62,7 +62,7 @@ class PlainValues:
         self.tags: dict[bytes, bytes] = {}  # all but the number: the tag
 
     def learn(self, data: bytes, at: int, end: int) -> None:
-        """Takes note of a Value, if it is such a one."""
+        """Remembers the encoding of a Value if it has this form."""
         if len(self.tags) >= _MAX_PLAIN or end - at < 7 or data[at] != 0x0A:
             return
         size, begin = varint(data, at + 1, end)
@@ -71,7 +71,7 @@ class PlainValues:
 
 
 def walk_event(data: bytes, at: int, end: int, plain: PlainValues) -> WalkedEvent:
-    """Returns what an Event holds. Raises: Malformed."""
+    """Parses an Event. Raises: Malformed."""
     wall, step, starts = 0.0, 0, False
     values: list[Value] = []
     graphs: list[bytes] = []

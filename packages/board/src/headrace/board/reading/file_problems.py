@@ -1,4 +1,4 @@
-"""What reading finds wrong, as lines of the Problems page."""
+"""Reports what is wrong with one event file, as lines of the Problems page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.board.store.problems import ERROR, NOTE, WARNING, Problems
 from headrace.board.store.run import Run
 from headrace.board.store.scalar_series import ScalarSeries
 
-# Writers of several threads hand over events out of order, but not by this much.
+# Writers with several threads write events slightly out of order, but not by this much.
 CLOCK_JUMP_S = 60.0
 
 _TEXTS = {
@@ -24,9 +24,9 @@ _TEXTS = {
     "length": (
         "bad_length",
         ERROR,
-        "the length of a record cannot be trusted; read on at the next whole record",
+        "the length of a record does not match its checksum; skipped to the next intact record",
     ),
-    "event": ("bad_event", ERROR, "a record is whole but holds no event; skipped"),
+    "event": ("bad_event", ERROR, "a record is intact but is not an event; skipped"),
     "name": (
         "tag_limit",
         WARNING,
@@ -36,11 +36,11 @@ _TEXTS = {
 
 
 class FileProblems:
-    """Looks at what each pass over a file brought.
+    """Reports the problems of one file.
 
     Args:
-      problems: the list.
-      run, file: whom the lines name.
+      problems: the list of all problems.
+      run, file: the run and the file that the lines name.
     """
 
     def __init__(self, problems: Problems, run: Run, file: str) -> None:
@@ -48,12 +48,12 @@ class FileProblems:
         self._run = run
         self._file = file
         self._bad: dict[int, dict[str, tuple[int, int]]] = {}  # tag: first step and count
-        self._reported: set[str] = set()  # what may be taken back
+        self._reported: set[str] = set()  # kinds that may be withdrawn
 
     def points(
         self, series: ScalarSeries, rows: tuple[np.ndarray, ...], wall_before: float
     ) -> None:
-        """Looks for values that are no numbers, and clocks that go back."""
+        """Reports values that are not finite, and clocks that went back."""
         step, wall, value = rows
         if not np.isfinite(value).all():
             self._not_finite(series, step, value)
@@ -66,19 +66,19 @@ class FileProblems:
             self._clock(series, int(step[at]), float(wall[at - 1] - wall[at]), len(back))
 
     def writers_at_once(self, series: ScalarSeries) -> None:
-        """Says that two files grow at once with the same tag; the first such tag is named."""
+        """Reports that two files with the same tag grow at once; names the first such tag."""
         text = f"two files grow at once with the same tag, first seen in {series.tag.name!r}"
         if "at once" not in self._reported:
             self._reported.add("at once")
             self._problems.put("duplicate_writers", WARNING, run=self._run.id, text=text)
 
-    def alone(self) -> None:
-        """Takes that back, before the run's files are looked at anew."""
+    def withdraw_writers_at_once(self) -> None:
+        """Withdraws that report, before the files of the run are compared again."""
         self._reported.discard("at once")
         self._problems.remove("duplicate_writers", run=self._run.id)
 
     def batch(self, batch: ScanBatch, size: int) -> None:
-        """Looks at the damage that a pass met."""
+        """Reports the corruption that a pass found."""
         for gap in batch.gaps:
             kind, severity, text = _TEXTS[gap.kind]
             self._problems.add(
@@ -108,49 +108,49 @@ class FileProblems:
             self.stopped_reading(batch.offset, size, "there is too much damage")
 
     def stopped_reading(self, offset: int, size: int, why: str) -> None:
-        """Says that the rest of a file is not read."""
+        """Reports that the rest of a file is not read."""
         text = f"{why}; the rest of the file is not read"
         self._report("dead", ERROR, text, offset, max(0, size - offset))
 
     def torn(self, offset: int, size: int) -> None:
-        """Says that a file that has not grown lately ends inside a record."""
-        text = "the file ends inside a record; it is read on when it grows"
+        """Reports that a file that has not grown lately ends inside a record."""
+        text = "the file ends inside a record; reading continues when it grows"
         self._report("torn", NOTE, text, offset, size - offset)
 
     def not_torn(self) -> None:
-        """Takes that back."""
+        """Withdraws that report."""
         self._withdraw("torn")
 
     def silent(self, seconds: float, usual: float) -> None:
-        """Says that a file that grew all the time has stopped."""
+        """Reports that a file that grew steadily has stopped growing."""
         if "silent" not in self._reported:
             text = (
-                f"nothing has come for {seconds:.0f} s, where something came every {usual:.1f} s:"
-                " the program has ended, or hangs"
+                f"nothing was written for {seconds:.0f} s, after writes every {usual:.1f} s:"
+                " the program has ended or hangs"
             )
             self._report("silent", NOTE, text)
 
     def not_silent(self) -> None:
-        """Takes that back."""
+        """Withdraws that report."""
         self._withdraw("silent")
 
     def unreadable(self, what: str, why: str) -> None:
-        """Says that a file cannot be opened, or read."""
-        text = f"the file cannot be {what}: {why}; it is tried again now and then"
+        """Reports that a file cannot be opened or read."""
+        text = f"the file cannot be {what}: {why}; the board keeps trying"
         self._report("unreadable", WARNING, text)
 
     def not_unreadable(self) -> None:
-        """Takes that back."""
+        """Withdraws that report."""
         self._withdraw("unreadable")
 
     def too_many_tags(self) -> None:
-        """Says that a run has more tags than are kept."""
+        """Reports that a run has more tags than are read."""
         text = f"the run has more than {MAX_TAGS} tags; the further ones are not read"
         self._problems.put("tag_limit", WARNING, run=self._run.id, text=text)
 
     def _open_gap(self, gap: Gap | None) -> None:
         if gap is not None:
-            text = "the file is damaged from here on; no whole record follows so far"
+            text = "the file is damaged from here on; no intact record follows so far"
             self._report("lost_tail", ERROR, text, gap.offset, gap.bytes)
         else:
             self._withdraw("lost_tail")

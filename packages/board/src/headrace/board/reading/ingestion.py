@@ -1,4 +1,4 @@
-"""Keep the store in step with the logdir."""
+"""Follows the logdir: finds event files, reads what they gain, removes what is gone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _POLLED_FILES = 2000
 _ACTIVE_S = 60.0
 _TORN_S = 5.0
 _SILENT_S = 120.0
-_SILENT_TIMES = 20.0  # the usual time between two growths
+_SILENT_TIMES = 20.0  # times the usual interval between two writes
 _USUAL_GROWTHS = 5
 _READERS = 2
 _LONGEST_STOP_S = 10.0
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """files; bytes read and there; loading: whether files are still read for the first time."""
+    """Number of files; bytes read and present; loading: whether a first read is still going on."""
 
     files: int
     bytes_done: int
@@ -54,14 +54,16 @@ class Ingestion:
     """Walks the logdir, polls its files and reads what is new.
 
     Args:
-      logdir, index, records: where from and where to.
+      logdir: the folder to follow.
+      index: the store.
+      records: registers files, so that single records can be read later.
     """
 
     def __init__(self, logdir: LogFolder, index: RunIndex, records: RecordAccess) -> None:
         self._logdir = logdir
         self._index = index
         self._records = records
-        self._feeds: dict[str, EventFileReader] = {}
+        self._file_readers: dict[str, EventFileReader] = {}
         self._missed: dict[str, int] = {}
         self._walk = Walk()
         self._skipped: set[tuple[str, str]] = set()
@@ -72,37 +74,39 @@ class Ingestion:
         self._readers = _READERS if scanner_name() == "native" else 1
 
     def progress(self) -> Progress:
-        """Returns how far reading is."""
-        feeds = [*self._feeds.values()]
+        """Returns how much has been read."""
+        files = [*self._file_readers.values()]
         return Progress(
-            len(feeds),
-            sum(feed.offset for feed in feeds),
-            sum(feed.size for feed in feeds),
-            not self._walked or any(not feed.caught_up for feed in feeds),
+            len(files),
+            sum(file.offset for file in files),
+            sum(file.size for file in files),
+            not self._walked or any(not file.caught_up for file in files),
         )
 
     def load(self) -> None:
-        """Reads all that is there now."""
+        """Reads all files once, to their end."""
         self._take_walk()
         while self._read_pending() and not self._stopping.is_set():
             pass
-        for feed in self._feeds.values():
-            self._watch_tail(feed, 0.0)
+        for file in self._file_readers.values():
+            self._watch_tail(file, 0.0)
         self._index.touch()
 
     def start(self) -> None:
-        """Reads, and goes on reading as files grow, in a thread."""
+        """Starts a thread that reads all files and follows them as they grow."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._follow, name="board-reader", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; leaves it alone where it hangs in the system, on a dead network disk."""
+        """Stops the thread; abandons it if it hangs in a system call, as on a dead network disk."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(_LONGEST_STOP_S)
             if self._thread.is_alive():
-                _log.warning("headrace-board: a disk does not answer; not waiting for it any more")
+                _log.warning(
+                    "headrace-board: a disk does not respond; not waiting for it any longer"
+                )
             self._thread = None
 
     def _follow(self) -> None:
@@ -121,9 +125,9 @@ class Ingestion:
                 more = self._read_pending()
                 self._watch_runs()
                 if more:
-                    continue  # but look for new runs in between
+                    continue  # after looking for new runs
             except Exception:
-                # A bug: the board goes on with what it has.
+                # A bug: the board continues with what it has read.
                 _log.exception("headrace-board: reading the logdir failed; trying again")
                 self._stopping.wait(_WALK_S)
             self._stopping.wait(_POLL_S)
@@ -133,21 +137,23 @@ class Ingestion:
         self._report_missing_logdir(not there)
         walk = walk_logdir(self._logdir, self._stopping.is_set) if there else Walk()
         if self._stopping.is_set():
-            return  # the walk is not whole
+            return  # the walk is incomplete
         self._walk = walk
         changed = not self._walked
         self._walked = True
         for name, found in walk.files.items():
             self._missed.pop(name, None)
-            feed = self._feeds.get(name)
-            if feed is not None and _is_same(feed.found, found):
-                feed.see_size(found.size, found.mtime)
+            file = self._file_readers.get(name)
+            if file is not None and _is_same(file.found, found):
+                file.see_size(found.size, found.mtime)
                 continue
-            if feed is not None:
-                self._leave(feed)
-            self._feeds[name] = EventFileReader(found, self._logdir, self._index, self._records)
+            if file is not None:
+                self._remove_rows(file)
+            self._file_readers[name] = EventFileReader(
+                found, self._logdir, self._index, self._records
+            )
             changed = True
-        for name in [name for name in self._feeds if name not in walk.files]:
+        for name in [name for name in self._file_readers if name not in walk.files]:
             self._missed[name] = self._missed.get(name, 0) + 1
             if self._missed[name] >= _MISSED_WALKS:
                 self._drop(name)
@@ -175,16 +181,16 @@ class Ingestion:
         self._index.touch()
 
     def _drop(self, name: str) -> None:
-        feed = self._feeds.pop(name)
+        file = self._file_readers.pop(name)
         self._missed.pop(name, None)
-        if not self._leave(feed):
-            self._index.drop_run(feed.run)
+        if not self._remove_rows(file):
+            self._index.drop_run(file.run)
 
-    def _leave(self, feed: EventFileReader) -> list[EventFileReader]:
-        """Takes a file's rows out, and what only it made true. Returns: the run's other files."""
-        feed.leave()
-        run = feed.run
-        others = [one for one in self._feeds.values() if one.run is run and one is not feed]
+    def _remove_rows(self, file: EventFileReader) -> list[EventFileReader]:
+        """Removes a file's rows and what depends on them. Returns: the other files of the run."""
+        file.remove()
+        run = file.run
+        others = [one for one in self._file_readers.values() if one.run is run and one is not file]
         with self._index.lock:
             run.start = min(
                 (f.first_wall for f in others if f.first_wall == f.first_wall), default=_NAN
@@ -193,15 +199,15 @@ class Ingestion:
                 (f.last_wall for f in others if f.last_wall == f.last_wall), default=_NAN
             )
             for one in others:
-                one.watch.alone()
+                one.problems.withdraw_writers_at_once()
             for series in run.series.values():
                 if others and isinstance(series, ScalarSeries) and series.writers_at_once():
-                    others[0].watch.writers_at_once(series)
+                    others[0].problems.writers_at_once(series)
                     break
         return others
 
     def _folders_changed(self) -> bool:
-        """Whether an entry came or went in a folder: a new run or a further writer."""
+        """Returns whether a folder gained or lost an entry, such as a new run or writer."""
         if len(self._walk.folder_times) > _POLLED_FILES:
             return False
         for path, before in self._walk.folder_times.items():
@@ -215,51 +221,51 @@ class Ingestion:
 
     def _poll(self, all_files: bool) -> None:
         now = time.monotonic()
-        feeds = [*self._feeds.values()]
-        if not all_files or len(feeds) > _POLLED_FILES:
-            feeds = [feed for feed in feeds if now - feed.grew_at < _ACTIVE_S][:_POLLED_FILES]
-        for feed in feeds:
+        files = [*self._file_readers.values()]
+        if not all_files or len(files) > _POLLED_FILES:
+            files = [file for file in files if now - file.grew_at < _ACTIVE_S][:_POLLED_FILES]
+        for file in files:
             try:
-                found = os.stat(os.path.join(self._logdir.path, feed.found.path))
+                found = os.stat(os.path.join(self._logdir.path, file.found.path))
             except OSError:
-                continue  # the walk finds out
-            feed.see_size(found.st_size, found.st_mtime)
+                continue  # the next walk handles it
+            file.see_size(found.st_size, found.st_mtime)
 
     def _read_pending(self) -> bool:
-        """Reads a pass of each file that has news, so that all runs show early.
+        """Reads one pass of each file that has new data, so that all runs appear early.
 
-        Returns: whether more is there to be read at once.
+        Returns: whether more can be read at once.
         """
-        feeds = [feed for feed in self._feeds.values() if feed.wants_reading()]
-        if self._readers > 1 and len(feeds) > 1 and sum(f.pending_bytes() for f in feeds) > 1e6:
+        files = [file for file in self._file_readers.values() if file.wants_reading()]
+        if self._readers > 1 and len(files) > 1 and sum(f.pending_bytes() for f in files) > 1e6:
             with ThreadPoolExecutor(self._readers) as pool:
-                changed = [*pool.map(self._read, feeds)]
+                changed = [*pool.map(self._read, files)]
         else:
-            changed = [self._read(feed) for feed in feeds]
-        for feed in feeds:
-            feed.watch.not_torn()
-            if feed.replaced:
-                self._reread(feed)
+            changed = [self._read(file) for file in files]
+        for file in files:
+            file.problems.not_torn()
+            if file.replaced:
+                self._reread(file)
         if any(changed):
             self._index.touch()
-        return any(feed.state == MORE for feed in self._feeds.values())
+        return any(file.state == MORE for file in self._file_readers.values())
 
-    def _read(self, feed: EventFileReader) -> bool:
+    def _read(self, file: EventFileReader) -> bool:
         if self._stopping.is_set():
             return False
         try:
-            return feed.read()
+            return file.read()
         except Exception as error:
-            # A bug, or no memory. What the pass read is lost, so the file cannot go on; all others
-            # can.
-            _log.exception("headrace-board: %s: reading failed", feed.found.name)
-            feed.stop_reading(f"reading failed ({type(error).__name__}: {error})")
+            # A bug, or no memory. The data of this pass are lost, so this file cannot continue;
+            # all others can.
+            _log.exception("headrace-board: %s: reading failed", file.found.name)
+            file.stop_reading(f"reading failed ({type(error).__name__}: {error})")
             return True
 
-    def _reread(self, feed: EventFileReader) -> None:
-        name = feed.found.name
+    def _reread(self, file: EventFileReader) -> None:
+        name = file.found.name
         try:
-            fd = self._logdir.open_file(feed.found.path)
+            fd = self._logdir.open_file(file.found.path)
             try:
                 now = os.fstat(fd)
             finally:
@@ -268,31 +274,31 @@ class Ingestion:
             self._drop(name)  # the next walk finds what is there
             self._index.touch()
             return
-        self._leave(feed)
+        self._remove_rows(file)
         found = FoundFile(
-            feed.found.run,
+            file.found.run,
             name,
-            feed.found.path,
+            file.found.path,
             now.st_dev,
             now.st_ino,
             now.st_size,
             now.st_mtime,
         )
-        self._feeds[name] = EventFileReader(found, self._logdir, self._index, self._records)
+        self._file_readers[name] = EventFileReader(found, self._logdir, self._index, self._records)
         self._index.touch()
 
-    def _watch_tail(self, feed: EventFileReader, quiet_s: float) -> None:
-        if feed.state == TORN and time.monotonic() - feed.grew_at >= quiet_s:
-            feed.watch.torn(feed.offset, feed.size)
+    def _watch_tail(self, file: EventFileReader, quiet_s: float) -> None:
+        if file.state == TORN and time.monotonic() - file.grew_at >= quiet_s:
+            file.problems.torn(file.offset, file.size)
 
     def _watch_runs(self) -> None:
         now = time.time()
         live: dict[Run, bool] = {}
         before = self._index.problems.rev
-        for feed in self._feeds.values():
-            live[feed.run] = live.get(feed.run, False) or now - feed.grew_wall < _ACTIVE_S
-            self._watch_tail(feed, _TORN_S)
-            _watch_silence(feed)
+        for file in self._file_readers.values():
+            live[file.run] = live.get(file.run, False) or now - file.grew_wall < _ACTIVE_S
+            self._watch_tail(file, _TORN_S)
+            _watch_silence(file)
         changed = self._index.problems.rev != before
         for run, is_live in live.items():
             if run.live != is_live:
@@ -302,10 +308,10 @@ class Ingestion:
             self._index.touch()
 
 
-def _watch_silence(feed: EventFileReader) -> None:
-    seconds = time.monotonic() - feed.grew_at
-    if feed.growths >= _USUAL_GROWTHS and seconds > max(_SILENT_S, _SILENT_TIMES * feed.growth_s):
-        feed.watch.silent(seconds, feed.growth_s)
+def _watch_silence(file: EventFileReader) -> None:
+    seconds = time.monotonic() - file.grew_at
+    if file.growths >= _USUAL_GROWTHS and seconds > max(_SILENT_S, _SILENT_TIMES * file.growth_s):
+        file.problems.silent(seconds, file.growth_s)
 
 
 def _is_same(old: FoundFile, new: FoundFile) -> bool:

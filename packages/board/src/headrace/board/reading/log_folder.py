@@ -1,7 +1,7 @@
-"""Open files below the logdir and nowhere else.
+"""Opens files below the logdir, and nowhere else.
 
-Every step of a path is opened relative to the folder before it and without following links, so
-that nothing that happens in the logdir meanwhile leads out of it.
+Each part of a path is opened relative to its parent folder and without following links, so that
+changes in the logdir during the call cannot lead out of it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 
 
 class LogFolder:
-    """A logdir, held open.
+    """A logdir that is kept open.
 
     Args:
-      path: the folder; it may come later.
-      follow_links: whether links may lead out of it.
+      path: the folder; it need not exist yet.
+      follow_links: whether symbolic links may lead out of it.
     """
 
     def __init__(self, path: str | os.PathLike[str], follow_links: bool = False) -> None:
@@ -31,7 +31,7 @@ class LogFolder:
         self._real = ""
 
     def refresh(self) -> bool:
-        """Opens the folder, anew if another has taken its place. Returns: whether it is there."""
+        """Opens the folder, again if it was replaced. Returns: whether it exists."""
         with self._lock:
             try:
                 now = os.stat(self.path)
@@ -48,7 +48,7 @@ class LogFolder:
             return True
 
     def close(self) -> None:
-        """Lets go of the folder."""
+        """Closes the folder."""
         with self._lock:
             self._close()
 
@@ -65,9 +65,9 @@ class LogFolder:
         return fd
 
     def resolve(self, path: str) -> str | None:
-        """Returns what a link below the logdir leads to, if it may be followed; else None.
+        """Returns the target of a link below the logdir, or None if it must not be followed.
 
-        The answer is relative to the logdir, or absolute if the link leads out of it.
+        The target is relative to the logdir, or absolute if the link leads out of it.
         """
         real = os.path.realpath(os.path.join(self.path, path))
         if real == self._real:

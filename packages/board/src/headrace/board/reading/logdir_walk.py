@@ -1,4 +1,4 @@
-"""Find the event files below the logdir."""
+"""Finds the event files below the logdir."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from headrace.formats.event_file import is_event_file
 _MAX_DEPTH = 100
 _MAX_FILES = 200_000
 _MAX_FOLDERS = 100_000
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # or another thing in its place, by now
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # the folder was removed or replaced
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """An event file.
 
-    run: its folder below the logdir, "" for that itself; name: below the logdir; path: what to
-    open, which differs from name behind a link.
+    run: its folder relative to the logdir, "" for the logdir itself; name: relative to the logdir;
+    path: the path to open, which differs from name if a link leads to the file.
     """
 
     run: str
@@ -36,10 +36,9 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Walk:
-    """files: by name; skipped: (what, why) of refused entries, each once.
+    """The result. files: by name; skipped: (name, reason) of entries that are not read.
 
-    folder_times: of the last change of each folder's entries, in ns, by path; from before they
-    were listed.
+    folder_times: modification time of each folder in ns by path, taken before it was listed.
     """
 
     files: dict[str, FoundFile] = field(default_factory=dict)
@@ -48,14 +47,14 @@ class Walk:
 
 
 def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False) -> Walk:
-    """Returns all event files below the logdir, which `refresh` has opened.
+    """Returns all event files below the logdir, which must have been opened by `refresh`.
 
-    Folders are told apart by device and inode. A folder may have many names: its own, and one for
-    each link to it. But links behind links lead to a folder once, since n folders with two links
-    each to the next one would have 2**n names.
+    Folders are identified by device and inode. A folder may have several names: its own and one for
+    each link to it. Links below other links are followed to a folder only once, because n folders
+    with two links each to the next one would have 2**n names.
 
     Args:
-      stopping: asked at each folder, whether to end at once; the answer is of no use then.
+      stopping: called at each folder; if it returns True, the walk ends and is incomplete.
     """
     walker = _Walker(logdir, stopping)
     walker.enter("", "", frozenset(), False)
@@ -64,7 +63,7 @@ def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False)
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """name: below the logdir; path: what to open; behind_link: whether a link led here."""
+    """A folder to walk; behind_link: whether a link led to it."""
 
     name: str
     path: str
@@ -76,13 +75,13 @@ class _Walker:
         self._logdir = logdir
         self._stopping = stopping
         self._folders = 0
-        self._linked: set[tuple[int, int]] = set()  # where links behind links have led
+        self._linked: set[tuple[int, int]] = set()  # targets of links below other links
         self.walk = Walk()
 
     def enter(
         self, name: str, path: str, above: frozenset[tuple[int, int]], behind_link: bool
     ) -> None:
-        """Walks a folder; above: the folders on the way to it."""
+        """Walks a folder; above: its parent folders."""
         if self._stopping():
             return
         if self._folders >= _MAX_FOLDERS:
@@ -110,7 +109,7 @@ class _Walker:
                 for entry in sorted(entries, key=lambda entry: entry.name):
                     self._look_at(here, entry, folders)
         except OSError as error:
-            self._cannot(name, "listed", error)  # what was found so far counts
+            self._cannot(name, "listed", error)  # entries found so far are kept
         finally:
             os.close(fd)
         for child in folders:
@@ -127,7 +126,7 @@ class _Walker:
             elif is_event_file(entry.name):
                 self._add_file(here.name, child, child_path, entry.stat(follow_symlinks=False))
         except OSError:
-            pass  # it went while we looked
+            pass  # the entry was removed during the walk
 
     def _follow(self, here: _Folder, child: str, child_path: str, folders: list[_Folder]) -> None:
         target = self._logdir.resolve(child_path)
@@ -141,7 +140,7 @@ class _Walker:
             return
         identity = (found.st_dev, found.st_ino)
         if here.behind_link and identity in self._linked:
-            self._skip(child, "a link behind a link, to a folder that another such link leads to")
+            self._skip(child, "a link below another link, to a folder that was found already")
             return
         if here.behind_link:
             self._linked.add(identity)

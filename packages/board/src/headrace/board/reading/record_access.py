@@ -1,4 +1,4 @@
-"""Read one record again, when somebody looks at it."""
+"""Reads single records again when a page requests them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_OPEN = 64
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A file by its number; device and inode tell whether it is still the same."""
+    """A file that was scanned; device and inode show whether it is still the same file."""
 
     name: str
     path: str
@@ -35,10 +35,10 @@ class KnownFile:
 
 
 class RecordAccess:
-    """Reads records of the files that have been scanned, with their CRC; keeps the last ones.
+    """Reads records of files that were scanned, checks their CRC, and caches the last events.
 
     Args:
-      logdir: folder of the files.
+      logdir: the folder of the files.
     """
 
     def __init__(self, logdir: LogFolder) -> None:
@@ -51,7 +51,7 @@ class RecordAccess:
         self._events_bytes = 0
 
     def add_file(self, file: KnownFile) -> int:
-        """Returns the number by which a file goes from now on."""
+        """Registers a file. Returns: its number."""
         with self._lock:
             number = self._next
             self._next += 1
@@ -69,7 +69,7 @@ class RecordAccess:
                 self._events_bytes -= self._events.pop(key)[1]
 
     def data(self, file: int, offset: int, length: int) -> bytes:
-        """Returns a record's data. Raises: DataLossError if it is not there any more."""
+        """Returns a record's data. Raises: DataLossError if the file no longer has it."""
         offset, length = int(offset), int(length)
         frame, name = self._read(int(file), offset, offset, length + 16)
         if len(frame) != length + 16:
@@ -85,9 +85,9 @@ class RecordAccess:
         return data
 
     def part(self, file: int, offset: int, begin: int, length: int) -> bytes:
-        """Returns data[begin : begin + length] of a record whose CRC was checked before.
+        """Returns data[begin : begin + length] of a record, without checking its CRC again.
 
-        Raises: DataLossError if it is not there any more.
+        Raises: DataLossError if the file no longer has it.
         """
         offset = int(offset)
         found, name = self._read(int(file), offset, offset + _HEADER.size + begin, length)
@@ -122,7 +122,7 @@ class RecordAccess:
         raise _lost(self._name(rows.file[i]), int(rows.offset[i]), f"has no value {place}")
 
     def payload(self, rows: BlobRows, i: int) -> bytes:
-        """Returns the bytes of row i of a graph or run_metadata series, however they were written.
+        """Returns the bytes of row i of a graph or run_metadata series, in either form of logging.
 
         Raises: DataLossError.
         """
@@ -161,17 +161,17 @@ class RecordAccess:
         return "a file that is gone" if file is None else file.name
 
     def _read(self, number: int, record: int, begin: int, length: int) -> tuple[bytes, str]:
-        """Returns length bytes of a file, or less at its end, and the file's name.
+        """Returns `length` bytes of a file, or fewer at its end, and the name of the file.
 
-        Raises: DataLossError, which names the record.
+        Raises: DataLossError with the place of the record.
         """
         with self._lock:
             file = self._files.get(number)
         if file is None:
             raise _lost("a file that is gone", record, "cannot be read")
         try:
-            # A descriptor of our own, and no lock: neither a slow disk nor a reader that closes
-            # the file meanwhile may be in anybody's way.
+            # A duplicate descriptor, and no lock during the read: a slow disk must not block other
+            # readers, and another thread may close the cached descriptor meanwhile.
             fd = self._descriptor(number, file)
             try:
                 return os.pread(fd, length, begin), file.name

@@ -1,4 +1,4 @@
-// Find the records of a growing, perhaps damaged file; record_frames_python.py is the same in
+// Finds the records of a growing, possibly corrupted file; record_frames_python.py does the same in
 // Python and explains the rules.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace headrace_board {
 
-// The figures of scan_batch.py.
+// The same values as in scan_batch.py.
 enum State { kEnd = 0, kTorn = 1, kMore = 2, kLost = 3, kDead = 4, kFailed = 5 };
 enum GapKind { kPayload = 0, kLength = 1, kEvent = 2, kName = 3 };
 constexpr uint64_t kMaxRecordBytes = 1ull << 30;
@@ -29,7 +29,7 @@ constexpr uint64_t kBlockBytes = 8ull << 20;
 constexpr uint64_t kMaxResyncBytes = 64ull << 20;
 constexpr uint64_t kSearchBytes = 1ull << 20;
 
-// The system refused to read.
+// A system error while reading.
 struct ReadError {
   int error;  // errno
 };
@@ -44,11 +44,11 @@ struct Frame {
   Bytes data;
 };
 
-// Memory that pread fills; not initialised, and given back to the system when it goes.
+// Memory for pread; not initialised, and freed on destruction.
 class Block {
  public:
-  // Reads up to `count` bytes; returns how many there were. Throws ReadError if fewer than `least`
-  // can be read: a bad sector must not hide the records before it that lie in the same block.
+  // Reads up to `count` bytes; returns how many were read. Throws ReadError if fewer than `least`
+  // can be read: a bad sector must not hide the records before it in the same block.
   uint64_t read(int fd, uint64_t count, uint64_t offset, uint64_t least) {
     if (count > capacity_) {
       uint8_t* grown = static_cast<uint8_t*>(std::malloc(count));
@@ -109,7 +109,7 @@ class RecordFrames {
   }
   void end() { block_.release(); }
 
-  // The next record with good CRCs; false at the end of the pass, with `state` set.
+  // Finds the next record with valid CRCs; returns false at the end of the pass and sets `state`.
   bool next(Frame& out) {
     if (state == kDead) return false;
     if (error) return ended(kFailed);
@@ -171,7 +171,7 @@ class RecordFrames {
     candidate_ = -1;
   }
 
-  // `count` bytes at `offset`, or null if the file has shrunk.
+  // Returns `count` bytes at `offset`, or null if the file has shrunk.
   const uint8_t* need(uint64_t count) {
     if (offset < block_at_ || offset - block_at_ + count > block_size_) {
       const uint64_t wanted = std::max(count, std::min(kBlockBytes, size_ - offset));
@@ -207,7 +207,7 @@ class RecordFrames {
     return hr_record_length(header, kMaxRecordBytes, &length) == HR_RECORD_OK;
   }
 
-  // Looks for the next whole record; false if this pass ends in the damage.
+  // Searches for the next intact record; returns false if this pass ends within the gap.
   bool search() {
     if (candidate_ >= 0) {
       const Verdict verdict = check(uint64_t(candidate_));
@@ -224,7 +224,7 @@ class RecordFrames {
       for (uint64_t i = 0; i + HR_RECORD_HEADER_BYTES <= got; ++i) {
         const uint8_t* at = window.data() + i;
         uint64_t length;
-        // The cheap test first: a sane length has only zeros in its high half.
+        // The cheap test first: a valid length has only zeros in its high half.
         if (hr_load_u32(at + 4) != 0) continue;
         if (hr_record_length(at, kMaxRecordBytes, &length) != HR_RECORD_OK) continue;
         const Verdict verdict = check(search_at_ + i);
@@ -264,10 +264,10 @@ class RecordFrames {
   Block block_;
   uint64_t block_at_ = 0, block_size_ = 0;
   uint64_t gaps_ever_ = 0, wasted_ = 0;
-  int64_t lost_from_ = -1;  // where the damage begins that we are in
+  int64_t lost_from_ = -1;  // offset at which the present gap begins
   int lost_kind_ = kLength;
   uint64_t search_at_ = 0;
-  int64_t candidate_ = -1;  // a record with a good length whose data is not all there
+  int64_t candidate_ = -1;  // a record with a valid length whose data are incomplete
 };
 
 }  // namespace headrace_board

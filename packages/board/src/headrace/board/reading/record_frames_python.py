@@ -1,8 +1,8 @@
-"""Find the records of a growing, perhaps damaged file; the native scanner does the same in C++.
+"""Finds the records of a growing, possibly corrupted file; record_frames.hpp does it in C++.
 
-A record is its length (8 bytes), their masked CRC (4), the data, and its masked CRC (4). Where a
-length cannot be trusted, the next place at which a length's CRC and its data's CRC both agree is
-where the file goes on.
+A record consists of its length (8 bytes), the masked CRC of the length (4), the data, and the
+masked CRC of the data (4). After a corrupted length, reading continues at the next offset at which
+both CRCs agree.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _CRC = struct.Struct("<I")
 _SEARCH_BYTES = 1 << 20
 
 
-# A record with good CRCs: (offset of its first byte, block, start, end); block[start:end] is its
-# data. A plain tuple: there are millions of them.
+# A record with valid CRCs: (offset of its first byte, block, start, end); block[start:end] is its
+# data. A plain tuple, because there are millions of them.
 Frame = tuple[int, bytes, int, int]
 
 
@@ -52,10 +52,10 @@ class RecordFrames:
         self.error = 0  # of the last pass, an errno
         self._gaps_ever = 0
         self._wasted = 0
-        self._lost_from = -1  # where the damage begins that we are in
+        self._lost_from = -1  # offset at which the present gap begins
         self._lost_kind = ""
         self._search_at = 0
-        self._candidate = -1  # a record with a good length whose data is not all there
+        self._candidate = -1  # a record with a valid length whose data are incomplete
         self._fd = -1
         self._size = 0
         self._block = b""
@@ -64,14 +64,14 @@ class RecordFrames:
 
     @property
     def open_gap(self) -> Gap | None:
-        """The damage that nothing whole has followed yet."""
+        """The gap that no intact record has followed yet."""
         if self._lost_from < 0:
             return None
         end = self._candidate if self._candidate >= 0 else self._size
         return Gap(self._lost_kind, self._lost_from, end - self._lost_from, 1)
 
     def frames(self, fd: int, limit: int) -> Iterator[Frame]:
-        """Yields the records of one pass over at most about `limit` bytes; then sets `state`."""
+        """Yields the records of one pass over about `limit` bytes, then sets `state`."""
         self.gaps = []
         if self.state == DEAD:
             return
@@ -126,7 +126,7 @@ class RecordFrames:
                 end = start + length
                 block = self._block
                 crc = crc32c(0, block[start:end])
-                # masked_crc32c, but for the time of two calls
+                # masked_crc32c inlined, to save two calls
                 if unpack_crc(block, end)[0] == ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF:
                     offset = self.offset
                     self.offset = offset + whole
@@ -145,7 +145,7 @@ class RecordFrames:
             self._block = b""
 
     def refuse(self, gap: Gap) -> None:
-        """Counts a record that is whole but of no use."""
+        """Counts an intact record that is not an event."""
         self._note(gap)
 
     def _note(self, gap: Gap) -> None:
@@ -167,7 +167,7 @@ class RecordFrames:
         return 0
 
     def _zeros_to_the_end(self) -> bool:
-        """Whether only zeros follow: space that the file system gave but nobody has written."""
+        """Returns whether only zeros follow: space that was allocated but not written yet."""
         left = self._size - self.offset
         return left <= BLOCK_BYTES and not any(_read(self._fd, left, self.offset))
 
@@ -186,7 +186,7 @@ class RecordFrames:
         return length if good else -1
 
     def _search(self) -> bool:
-        """Looks for the next whole record; False if this pass ends in the damage."""
+        """Searches for the next intact record. Returns: False if this pass ends within the gap."""
         if self._candidate >= 0:
             verdict = self._check(self._candidate)
             if verdict == "whole":
@@ -233,9 +233,9 @@ class RecordFrames:
 
 
 def _read(fd: int, count: int, offset: int, least: int = -1) -> bytes:
-    """Returns up to count bytes. Raises: OSError if fewer than `least` (all of them) can be read.
+    """Returns up to count bytes. Raises: OSError if fewer than `least` can be read (default: all).
 
-    A bad sector must not hide the records before it that lie in the same block.
+    A bad sector must not hide the records before it in the same block.
     """
     parts: list[bytes] = []
     got = 0
@@ -254,7 +254,7 @@ def _read(fd: int, count: int, offset: int, least: int = -1) -> bytes:
 
 
 def _tables() -> np.ndarray:
-    """CRC-32C of 8 bytes is a sum (xor) of one table entry a byte: tables [8][256]."""
+    """Returns [8][256]: the CRC-32C of 8 bytes is the XOR of one table entry per byte."""
     first = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         first = np.where(first & 1, (first >> 1) ^ np.uint32(0x82F63B78), first >> 1)
@@ -269,14 +269,14 @@ _TABLES = _tables()
 
 
 def _good_headers(data: bytes) -> np.ndarray:
-    """Returns the places in data where the CRC of 8 bytes stands behind them, rising."""
+    """Returns the offsets in data at which 8 bytes are followed by their CRC, ascending."""
     octets = np.frombuffer(data, np.uint8)
     n = len(octets) - HEADER_BYTES + 1
     if n <= 0:
         return np.zeros(0, np.int64)
     crc = np.zeros(n, np.uint32)
     for i in range(8):
-        # The register begins as all ones, which meets the first four bytes.
+        # The CRC register starts with all ones, which affect the first four bytes.
         byte = octets[i : i + n] ^ np.uint8(0xFF) if i < 4 else octets[i : i + n]
         crc ^= _TABLES[7 - i][byte]
     crc = ~crc
@@ -284,7 +284,7 @@ def _good_headers(data: bytes) -> np.ndarray:
     stored = np.zeros(n, np.uint32)
     for i in range(4):
         stored |= octets[8 + i : 8 + i + n].astype(np.uint32) << np.uint32(8 * i)
-    # The high bytes of a sane length are zero: 1 GiB needs 31 bits.
+    # The high bytes of a valid length are zero: 1 GiB needs 31 bits.
     sane = (octets[7 : 7 + n] | octets[6 : 6 + n] | octets[5 : 5 + n] | octets[4 : 4 + n]) == 0
     places = np.flatnonzero((masked == stored) & sane)
     return places

@@ -1,4 +1,4 @@
-"""What one pass over a stretch of an event file found: the form that both scanners return."""
+"""The result of one pass over part of an event file, as both scanners return it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from headrace.board.store.tag_entry import TagEntry
 
 # How a pass ended.
-END = 0  # behind the last record
+END = 0  # after the last record
 TORN = 1  # inside a record that may still grow
-MORE = 2  # at the pass's limit: call again
-LOST = 3  # in damage, with no whole record behind it yet
-DEAD = 4  # the file has used up its budget of errors
-FAILED = 5  # the system refused to read; what came before counts, and a later pass goes on
+MORE = 2  # at the limit of the pass: scan again
+LOST = 3  # inside a gap that no intact record follows yet
+DEAD = 4  # the file has too many gaps
+FAILED = 5  # a system error; the rows before it are valid, and a later pass continues
 
-# Nothing longer is a record (the plan's section 6).
+# A longer record counts as a corrupted length.
 MAX_RECORD_BYTES = 1 << 30
 MAX_NAME_BYTES = 64 << 10
 MAX_CONTENT_BYTES = 1 << 20
 MAX_TAGS = 100_000
 MAX_TAG_BYTES = 64 << 20
-# A file with more gaps, or whose damage costs more bytes of checking, is given up.
+# A file with more gaps, or whose gaps cost more bytes of checking, is read no further.
 MAX_GAPS = 10_000
 MAX_WASTED_BYTES = 4 << 30
-# A pass reads blocks of this size, and looks this far for the next record behind damage.
+# A pass reads blocks of this size, and searches this far for the next record after a gap.
 BLOCK_BYTES = 8 << 20
 MAX_RESYNC_BYTES = 64 << 20
 
@@ -47,10 +47,10 @@ KIND_OF_PLUGIN = {
 
 
 class Gap(NamedTuple):
-    """Bytes of a file that gave nothing.
+    """Bytes of a file that yielded no values.
 
-    kind: "payload" (bad CRC), "length" (bad CRC of a length), "event" (no Event inside a good CRC),
-      "name" (a tag's name was cut; its values are kept).
+    kind: "payload" (wrong CRC of the data), "length" (wrong CRC of the length), "event" (valid CRC
+      but not an Event), "name" (the name of a tag was cut; its values are kept).
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Gap(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of many tags, tag by tag: those of tags[i] are bounds[i]:bounds[i + 1]."""
+    """Rows sorted by tag: the rows of tags[i] are bounds[i]:bounds[i + 1]."""
 
     tags: np.ndarray  # i32, rising
     bounds: np.ndarray  # i64, one longer than tags
@@ -69,18 +69,18 @@ class Rows(NamedTuple):
 
 @dataclass(slots=True)
 class ScanBatch:
-    """News of one pass.
+    """What one pass found.
 
-    scalars: columns step i64, wall f64, value f64; wide: by tag of scalars, whether a value
+    scalars: columns step i64, wall f64, value f64; wide: for each tag of scalars, whether a value
       needs 64 bits.
     blobs: columns step i64, wall f64, offset i64 (of the record), length i64 (of its data),
-      value i32 (place in the summary, -1 for the event's own bytes).
-    starts: (tag, row among the file's rows of that tag, step): a session began before that row.
-    dropped: values of tags beyond the limits; dropped_from: offset of the first one's record, -1
-      without one.
-    error: why the system refused to read, an errno; 0 unless the pass ended as FAILED.
-    first_wall: of the file's first event, NaN before; last_wall: the greatest of this pass, -inf
-      without one.
+      value i32 (index in the summary, -1 for a field of the event itself).
+    starts: (tag, row among the file's rows of that tag, step): a session started before that row.
+    dropped: number of values of tags beyond the limits; dropped_from: offset of the first such
+      record, or -1.
+    error: the errno of a pass that ended as FAILED, else 0.
+    first_wall: wall time of the file's first event, NaN before it; last_wall: the greatest of this
+      pass, or -inf.
     """
 
     offset: int

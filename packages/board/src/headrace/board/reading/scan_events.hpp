@@ -1,4 +1,4 @@
-// The scanner of event files; scan_events_python.py is the same in Python.
+// The scanner of event files; scan_events_python.py does the same in Python.
 #pragma once
 
 #include <algorithm>
@@ -116,7 +116,7 @@ class EventScanner {
     frames.end();
   }
 
-  // Gives the memory of the rows back.
+  // Frees the memory of the rows.
   void clear() {
     scalars = ScalarRows();
     blobs = BlobRows();
@@ -136,7 +136,7 @@ class EventScanner {
     bool has_metadata = false;
     Metadata metadata;
   };
-  // What the file has said of a tag's name.
+  // What the file has recorded about one tag name.
   struct Name {
     bool known = false;  // its metadata
     std::string plugin, display, description, content;
@@ -318,7 +318,7 @@ class EventScanner {
     }
     if (tag.size() > kMaxNameBytes) frames.refuse({kName, offset, 0, 1});
     name_bytes_ += cut.size();
-    // The key points into a string that stays where it is.
+    // The key points into a string with a stable address.
     keys_.push_back(std::make_unique<std::string>(cut));
     return &names_[std::string_view(*keys_.back())];
   }
@@ -340,7 +340,7 @@ class EventScanner {
     return id;
   }
 
-  // Counts a value of a tag beyond the limits: no damage, so the file goes on.
+  // Counts a value of a tag beyond the limits; this is not corruption.
   void drop(uint64_t offset) {
     if (!dropped++) dropped_from = int64_t(offset);
   }
@@ -385,7 +385,7 @@ class EventScanner {
   std::vector<int64_t> session_steps_;
 };
 
-// Where the rows of each tag go when sorted by tag, in the order of the file within each.
+// The positions of rows when sorted by tag; rows of one tag keep the order of the file.
 struct TagOrder {
   std::vector<int32_t> tags;
   std::vector<int64_t> bounds;

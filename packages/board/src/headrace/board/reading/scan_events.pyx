@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""The native scanner of event files: scan_events.hpp with arrays around it."""
+"""The native scanner of event files: wraps scan_events.hpp and returns NumPy arrays."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp cimport bool as cbool
@@ -74,12 +74,12 @@ _GAPS = ("payload", "length", "event", "name")
 
 
 cdef class EventScanner:
-    """Reads one event file over many passes, without the interpreter's lock."""
+    """Reads one event file over many passes, without holding the GIL."""
 
     cdef CScanner scanner
 
     def scan(self, int fd, uint64_t limit):
-        """Returns what about `limit` further bytes of the file hold; it is read by position."""
+        """Scans about `limit` more bytes of the file, which is read by position."""
         with nogil:
             self.scanner.scan(fd, limit)
         cdef RecordFrames* frames = &self.scanner.frames

@@ -1,4 +1,4 @@
-"""The scanner of event files in Python: what scan_events.pyx does, with the same results."""
+"""The scanner of event files in Python, with the same results as scan_events.pyx."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DATA_CLASS_SCALAR = 1
 
 
 class _Name:
-    """What a file has said of a tag's name."""
+    """What the file has recorded about one tag name."""
 
     __slots__ = ("raw", "metadata", "by_kind", "scalar")
 
@@ -62,7 +62,7 @@ class EventScanner:
         self._new: _PassRows = _PassRows()
 
     def scan(self, fd: int, limit: int) -> ScanBatch:
-        """Returns what about `limit` further bytes of the file hold; it is read by position."""
+        """Scans about `limit` more bytes of the file, which is read by position."""
         self._new = new = _PassRows()
         records = 0
         last_wall = -math.inf
@@ -70,8 +70,8 @@ class EventScanner:
         add_tag, add_step = new.scalar_tag.append, new.scalar_step.append
         add_wall, add_value = new.scalar_wall.append, new.scalar_value.append
         for offset, block, start, end in self._frames.frames(fd, limit):
-            # Nearly all events are wall_time, step and one simple value, in this order: all but
-            # these three numbers is the same as in another event of the tag.
+            # Nearly all events consist of wall_time, step and one simple value, in this order:
+            # apart from these three numbers they are identical for one tag.
             key = start + 11
             if end - start > 20:
                 key0, wall, key1, step = _HEAD(block, start)
@@ -84,7 +84,7 @@ class EventScanner:
                         key += 1
                         step = (step & 0x3FFF) | more << 14
                         if more >= 0x80:
-                            key1 = 0  # the long way
+                            key1 = 0  # a longer step: parse the event fully
                 if key0 == 0x09 and key1 == 0x10:
                     tag = known.get(block[key : end - 4])
                     if tag is not None and seen[tag] == len(starts):
@@ -131,7 +131,7 @@ class EventScanner:
         )
 
     def _learn(self, block: bytes, start: int, end: int, event: walk.WalkedEvent) -> None:
-        """Takes note of all but the numbers of an event that is as nearly all are."""
+        """Remembers the encoding of an event of the usual form, without its numbers."""
         if len(event.values) != 1 or len(self._plain_events) >= _MAX_PLAIN:
             return
         name = self._names.get(event.values[0].tag)
@@ -279,7 +279,7 @@ class EventScanner:
     def _count_rows(self) -> None:
         """Counts the rows of this pass that have not been counted yet.
 
-        Only a session's start needs to know them, and then only of tags without a row since.
+        Only the start of a session needs these counts.
         """
         new = self._new
         for tags, counted in ((new.scalar_tag, new.counted[0]), (new.blob_tag, new.counted[1])):
@@ -292,7 +292,7 @@ class EventScanner:
         new.counted = (len(new.scalar_tag), len(new.blob_tag))
 
     def _note_start(self, tag: int) -> None:
-        """Puts the session's start, if there was one, before the tag's row that comes now."""
+        """Records a session start, if there was one, before the next row of the tag."""
         begun = len(self._starts)
         seen = self._starts_seen[tag]
         if seen < begun:
@@ -321,7 +321,7 @@ class _PassRows:
         self.dropped_from = -1
 
     def drop(self, offset: int) -> None:
-        """Counts a value of a tag beyond the limits: no damage, so the file goes on."""
+        """Counts a value of a tag beyond the limits; this is not corruption."""
         if not self.dropped:
             self.dropped_from = offset
         self.dropped += 1

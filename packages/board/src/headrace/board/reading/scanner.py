@@ -1,4 +1,4 @@
-"""Which scanner reads: the native one where it was built, else the one in Python."""
+"""Selects the scanner: the native one if it was built, else the one in Python."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ class Scanner(Protocol):
     """Reads one event file over many passes."""
 
     def scan(self, fd: int, limit: int) -> ScanBatch:
-        """Returns what about `limit` further bytes hold."""
+        """Scans about `limit` more bytes."""
 
 
 def new_scanner() -> Scanner:
-    """Returns a scanner at a file's first byte; HEADRACE_BOARD_SCANNER=python chooses that one.
+    """Returns a scanner at the first byte of a file.
 
-    Raises: ImportError if =native is asked for and was not built; ValueError for another choice.
+    The environment variable HEADRACE_BOARD_SCANNER selects `native` or `python`.
+
+    Raises: ImportError if `native` is selected but not built; ValueError for another value.
     """
     choice = os.environ.get(SCANNER_CHOICE, "")
     if choice not in ("", "native", "python"):

@@ -1,4 +1,4 @@
-// The one number of a TensorProto; tensor_number_python.py is the same in Python.
+// Parses the number of a TensorProto with one element; tensor_number_python.py does it in Python.
 #pragma once
 
 #include <cmath>
@@ -160,7 +160,7 @@ inline Number walk_number(Bytes tensor) {
   return number;
 }
 
-// Not found where the bytes are no tensor, or it has another number of elements than one.
+// Returns found = false if the bytes are not a tensor with exactly one element.
 inline Number tensor_number(Bytes tensor) {
   try {
     return walk_number(tensor);

@@ -1,4 +1,4 @@
-"""The one number of a TensorProto, walked by hand; the native scanner does the same in C++."""
+"""Parses the number of a TensorProto with one element; tensor_number.hpp does it in C++."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NUMERIC = {
 
 
 class Number(NamedTuple):
-    """value: as f64; rank: of the tensor; wide: whether its dtype needs 64 bits."""
+    """value: as float64; rank: of the tensor; wide: whether float32 is too narrow for its dtype."""
 
     value: float
     rank: int
@@ -34,7 +34,7 @@ class Number(NamedTuple):
 
 
 def tensor_number(data: bytes, start: int, end: int) -> Number | None:
-    """Returns the number of a tensor with one element of a numeric dtype; else None."""
+    """Returns the number of a tensor with one element of a numeric dtype; None for any other."""
     try:
         return _number(data, start, end)
     except Malformed:

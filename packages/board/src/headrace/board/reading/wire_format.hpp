@@ -1,5 +1,5 @@
-// Walk protobuf's wire format by hand; wire_walk.py is the same in Python and says what counts as
-// malformed.
+// Iterates over the fields of a message in protobuf's wire format; wire_format.py does the same in
+// Python and says what counts as malformed.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline uint64_t read_varint(const uint8_t*& at, const uint8_t* end) {
   }
 }
 
-// Goes through the fields of one message.
+// Iterates over the fields of one message.
 class Fields {
  public:
   explicit Fields(Bytes message) : at_(message.begin), end_(message.end) {}

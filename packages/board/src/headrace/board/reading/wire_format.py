@@ -1,7 +1,8 @@
-"""Walk protobuf's wire format by hand, one message deep.
+"""Iterates over the fields of a message in protobuf's wire format.
 
-What counts as malformed is the same here and in wire_walk.hpp: a number beyond the message's
-end or of more than 10 bytes, a key of more than 32 bits, field 0, groups and unknown wire types.
+wire_format.hpp does the same in C++. Both reject the same messages as malformed: numbers that
+reach beyond the end or have more than 10 bytes, keys of more than 32 bits, field number 0, groups
+and unknown wire types.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Iterator
 
 
 class Malformed(Exception):
-    """The bytes are no message."""
+    """The bytes are not a valid message."""
 
 
 def varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
-    """Returns the number at `at`, modulo 2**64, and where it ends."""
+    """Returns the varint at `at`, modulo 2**64, and the offset of its end."""
     value = shift = 0
     while True:
         if at >= end or shift > 63:
@@ -30,8 +31,7 @@ def varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
 def fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """Yields (field, wire type, value, stop) for each field of a message.
 
-    value is the number itself for wire type 0 (stop then means nothing); else the bytes are
-    data[value:stop].
+    For wire type 0, `value` is the number; otherwise the content is data[value:stop].
     """
     while at < end:
         key = data[at]

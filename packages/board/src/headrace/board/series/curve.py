@@ -1,4 +1,4 @@
-"""A series made ready to draw: in order of x, smoothed, with what a run wrote twice left out."""
+"""Curves ready to draw: sorted by x, smoothed, without superseded points; and their cache."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Curve:
 
     Args:
       x: [n] float64, ascending and finite.
-      y: [n] float; smoothed if that was asked for.
-      raw: [n] float, the data behind a smoothed y; else None.
-      restarts: indices of points that begin a segment after the first.
-      without_x: how many points are not here, because their x is not finite.
-      as_given: whether all points are here, in the order of step that they came in.
+      y: [n] float; smoothed if the query asks for that.
+      raw: [n] float, the data before smoothing; None without smoothing.
+      restarts: indices of the first points of all segments but the first.
+      without_x: number of points left out because their x is not finite.
+      as_given: whether all points are here, in the order of step.
     """
 
     x: np.ndarray
@@ -43,12 +43,12 @@ class Curve:
 def make_curve(
     x: np.ndarray, y: np.ndarray, segment: np.ndarray, smoothing: Smoothing | None
 ) -> Curve:
-    """Returns a curve of points that come in order of step; in that order they are smoothed.
+    """Returns a curve of points that are sorted by step; they are smoothed in this order.
 
     Args:
       x: [n] float64.
       y: [n] float.
-      segment: [n] int; changes where a run was started again.
+      segment: [n] int; changes where the run was restarted.
       smoothing: None to draw the data as it is.
     """
     raw = None
@@ -76,7 +76,7 @@ def make_curve(
 
 
 class CurveCache:
-    """The curves drawn last: panning and zooming ask for the same ones again and again."""
+    """Caches the curves used last: panning and zooming request the same ones repeatedly."""
 
     def __init__(self, most_bytes: int = CACHE_BYTES) -> None:
         self._most = most_bytes
@@ -85,11 +85,11 @@ class CurveCache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Curve]) -> Curve:
-        """Returns the curve of a key, made if it is not there.
+        """Returns the curve of a key, computed if it is not cached.
 
         Args:
-          key: says which points, as they are now; another after each change.
-          make: may run twice at once for one key; that costs time only.
+          key: identifies the points, including the versions of their series.
+          make: computes the curve; may run twice at once for one key, which is harmless.
         """
         with self._lock:
             curve = self._curves.get(key)

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # distutils: language = c++
-"""One pass over a series, native: see sweeps_numpy.py, which has the same functions and results."""
+"""Loops over a series, compiled; curve_loops_numpy.py has the same functions and results."""
 
 from libc.math cimport INFINITY, isfinite, isnan
 from libc.stdint cimport int64_t
@@ -10,7 +10,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 cdef enum:
-    KEPT = 10  # points that a bin may keep
+    KEPT = 10  # maximum number of points per bin
 
 
 ctypedef fused real:
@@ -19,7 +19,7 @@ ctypedef fused real:
 
 
 def m4(real[::1] y, const int64_t[::1] starts):
-    """Returns what a bin must show: its first, last, least and greatest, and its non-finite ends.
+    """Returns the points that each bin must show: see `reduced` in reduction.py.
 
     Args:
       y: [n].
@@ -49,7 +49,7 @@ def m4(real[::1] y, const int64_t[::1] starts):
 
 
 cdef int64_t pick(real* y, int64_t begin, int64_t end, int64_t* to) noexcept nogil:
-    """Writes the indices that a bin keeps, ascending and without doubles; returns how many."""
+    """Writes the indices that a bin keeps, ascending and without duplicates; returns their number."""
     cdef int64_t least = -1, greatest = -1, i, j, n = 0
     cdef int64_t odd[6]  # first and last NaN, +Inf, -Inf
     cdef int64_t kind
@@ -143,7 +143,7 @@ def median(const double[::1] y, int64_t width):
 
 
 cdef int64_t place(double* values, int64_t n, double value) noexcept nogil:
-    """The first place whose value is not below `value`."""
+    """Returns the first index whose value is not below `value`."""
     cdef int64_t low = 0, high = n, middle
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""One pass over a series in NumPy: for where sweeps.pyx is not built, and to check it against."""
+"""Loops over a series in NumPy: the replacement of curve_loops.pyx, and the reference for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WINDOW_ELEMENTS = 1 << 22
 
 
 def m4(y: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Returns what a bin must show: its first, last, least and greatest, and its non-finite ends.
+    """Returns the points that each bin must show: see `reduced` in reduction.py.
 
     Args:
       y: [n] float.
@@ -54,7 +54,7 @@ def _last_of_bin(hit: np.ndarray, begins: np.ndarray) -> np.ndarray:
 def ema(y: np.ndarray, weight: float) -> np.ndarray:
     """Returns the debiased exponential moving average of finite values.
 
-    Blocks advance side by side, an element at a time; then each takes over what came before it.
+    All blocks advance by one element at a time; then the result of each is carried into the next.
 
     Args:
       y: [n] float64, finite.

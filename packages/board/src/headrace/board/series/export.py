@@ -1,4 +1,4 @@
-"""Scalars as CSV or JSON, every point, streamed."""
+"""Exports all points of scalars as streamed CSV or JSON."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from headrace.board.store.scalar_series import ScalarColumns
 
 _ROWS = 1 << 14
-# What a spreadsheet takes for the beginning of a formula.
+# Characters with which a formula starts in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which points of a series to write.
+    """Which points of a series to export.
 
     Args:
-      lo, hi: steps, both included; None: all.
-      superseded: whether with the points that were written again after a restart.
+      lo, hi: first and last step; None: all.
+      superseded: whether to include points that a restart has superseded.
     """
 
     lo: int | None = None
@@ -42,14 +42,14 @@ class Selection:
 
 
 def csv_rows(series: Iterable[Any], selection: Selection) -> Iterator[str]:
-    """Yields pieces of a CSV file: run,tag,step,wall_time,value; RFC 4180, values as they are.
+    """Yields pieces of a CSV file (RFC 4180) with the columns run, tag, step, wall_time, value.
 
-    Numbers read back as the same doubles. A name that a spreadsheet would take for a formula gets
-    an apostrophe before it.
+    Numbers are written so that they are read back as the same doubles. A name that a spreadsheet
+    would take for a formula gets an apostrophe.
 
     Args:
       series: ScalarSeries.
-      selection: the sixth column, superseded, is there where those points are.
+      selection: which points; with superseded ones there is a sixth column, superseded.
     """
     extra = ",superseded" if selection.superseded else ""
     yield f"run,tag,step,wall_time,value{extra}\r\n"
@@ -95,7 +95,7 @@ def json_pieces(series: Iterable[Any], selection: Selection) -> Iterator[str]:
 
 
 def csv_cell(text: str) -> str:
-    """Returns a text as a CSV cell that no spreadsheet runs.
+    """Returns a text as a CSV cell that no spreadsheet treats as a formula.
 
     >>> csv_cell("loss"), csv_cell("a,b"), csv_cell("=1+1")
     ('loss', '"a,b"', '"\\'=1+1"')

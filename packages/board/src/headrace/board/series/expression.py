@@ -1,4 +1,4 @@
-"""Arithmetic over tags: `a / b`, `log(a) - log(b)`. A parser of its own; nothing is ever run."""
+"""Arithmetic over tags: `a / b`, `log(a) - log(b)`; parsed here, never passed to eval."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BINARY: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 class ExpressionError(ValueError):
-    """The text is no expression; the message says where."""
+    """The text is not a valid expression; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Expression:
     steps: tuple[float | str | tuple[str, int], ...]
 
     def value(self, variables: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Returns the value at each point; 1 / 0 is infinite and log(-1) NaN, silently.
+        """Returns the value at each point; 1 / 0 is infinite and log(-1) is NaN, without a warning.
 
         Args:
           variables: by name, all [n] float64.
@@ -86,7 +86,7 @@ def _apply(name: str, arguments: list[np.ndarray]) -> np.ndarray:
 
 
 def parse(text: str) -> Expression:
-    """Returns the expression that a text is.
+    """Parses an expression.
 
     Grammar: numbers; names; + - * / with the usual precedence; - and + as signs; parentheses;
     log log2 log10 abs sqrt exp of one argument, min and max of one or more.

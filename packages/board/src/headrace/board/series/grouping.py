@@ -1,4 +1,4 @@
-"""Several runs as one curve: a mean or median with a band, over all steps that any of them has."""
+"""Several runs as one curve: mean or median with a band, at every x of any run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK_ELEMENTS = 1 << 21
 
 @dataclass(frozen=True)
 class GroupCurve:
-    """x: the union of the runs' x. y, lo, hi: center and band there, NaN where no run is finite."""
+    """x: the union of the runs' x; y, lo, hi: center and band, NaN where no run is finite."""
 
     x: np.ndarray
     y: np.ndarray
@@ -22,12 +22,12 @@ class GroupCurve:
 
 
 def grouped(curves: list[tuple[np.ndarray, np.ndarray]], center: str, band: str) -> GroupCurve:
-    """Returns statistics over runs at each x that one of them has.
+    """Returns statistics over runs at every x of any run.
 
-    A run counts from its first x to its last. Where it has no point it is taken from the line
-    between its neighbours; where it has several, the last one written counts. What is not finite,
-    and the line to it, is left out. std and se are of the sample (n - 1), 0 for a single run; iqr
-    is from the 25th to the 75th percentile; se is std / sqrt(n).
+    A run contributes from its first x to its last, interpolated linearly between its points; of
+    several points at one x the last one counts. Values that are not finite, and the lines to them,
+    do not contribute. std and se are of the sample (n - 1), 0 for a single run; iqr is from the
+    25th to the 75th percentile; se is std / sqrt(n).
 
     Args:
       curves: (x [n] ascending, y [n]) of each run.
@@ -56,7 +56,7 @@ def _last_of_each_x(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def at_points(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Returns y at other points, on the lines between its own; NaN beyond its ends.
+    """Returns y at other points by linear interpolation; NaN beyond its ends.
 
     Args:
       x: [n], strictly ascending.
@@ -76,7 +76,7 @@ def at_points(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def _statistics(values: np.ndarray, center: str, band: str) -> tuple[np.ndarray, ...]:
-    """Center, lower and upper band over the first axis; NaN is not there."""
+    """Returns center, lower and upper band over the first axis, ignoring NaN."""
     there = ~np.isnan(values)
     n = there.sum(axis=0)
     with np.errstate(all="ignore"):
@@ -99,7 +99,7 @@ def _statistics(values: np.ndarray, center: str, band: str) -> tuple[np.ndarray,
 
 
 def _quantile(ranked: np.ndarray, n: np.ndarray, q: float) -> np.ndarray:
-    """The q quantile, linear between ranks, of the first n of each sorted column."""
+    """Returns the q quantile of the first n values of each sorted column, linear between ranks."""
     place = np.maximum(n - 1, 0) * q
     below = np.floor(place).astype(np.intp)
     above = np.minimum(below + 1, np.maximum(n - 1, 0))

@@ -1,4 +1,4 @@
-"""Several series of one run side by side, point by point, joined by step."""
+"""Joins several series of one run by step."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ HOW = ("exact", "last")
 
 
 def joined(steps: list[np.ndarray], how: str = "exact") -> list[np.ndarray]:
-    """Returns indices into each series: row i of all of them belongs together.
+    """Returns indices into each series; row i of all index lists belongs together.
 
-    "exact" takes the steps that all series have; where one has a step several times, the last of
-    them. "last" takes each step of the first series, and of the others the last point up to it.
+    "exact" takes the steps that all series have, and the last point of a repeated step. "last"
+    takes each step of the first series, and the last point of the others up to that step.
 
     Args:
       steps: [n_k] int64 of each series, ascending.

@@ -1,4 +1,4 @@
-"""What a chart asks for, read from JSON and checked."""
+"""Queries of charts, parsed from JSON and checked."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Query:
-    """One chart's curves; docs/board_api.md says what each part means.
+    """The curves of one chart; docs/board_api.md describes each part.
 
     Args:
-      variables: tag ids by the expression's names; the one tag as "" where there is no expression.
-      x_tag: id of the tag that is x, for x_kind "tag".
-      groups: of run ids; None where each run has its own curve.
+      variables: tag ids by the names in the expression; without an expression the tag has name "".
+      x_tag: id of the tag that gives x, for x_kind "tag".
+      groups: lists of run ids; None if each run has its own curve.
     """
 
     runs: tuple[int, ...]
@@ -60,7 +60,7 @@ class Query:
 
 
 def queries_of(body: dict[str, Any]) -> list[Query]:
-    """Returns the queries of a request. Raises: BadRequest, saying which part of which is wrong."""
+    """Returns the queries of a request. Raises: BadRequest, which names the wrong part."""
     listed = body.get("queries")
     if not isinstance(listed, list):
         raise BadRequest("queries is not a list")
@@ -179,7 +179,7 @@ def _group(value: Any, where: str) -> tuple[tuple[tuple[int, ...], ...] | None, 
 
 
 def ids(value: Any, where: str) -> tuple[int, ...]:
-    """Returns a list of run ids, each once. Raises: BadRequest."""
+    """Returns a list of run ids without duplicates. Raises: BadRequest."""
     if not isinstance(value, list):
         raise BadRequest(f"{where} is not a list of run ids")
     if len(value) > MAX_RUNS:

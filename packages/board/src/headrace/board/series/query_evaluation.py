@@ -1,4 +1,4 @@
-"""Curves that answer queries: read from the store, joined, smoothed, grouped, reduced to pixels."""
+"""Evaluates the queries of charts: reads, joins, smooths, groups and reduces curves to pixels."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class QueryEvaluator:
     def evaluate(self, queries: list[Query]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Returns the header and the columns of a reply.
 
-        Raises: NotFound for a run or tag that is not there; BadRequest for one that is no scalar,
-          and for more points than a reply may carry; DeadlineExceeded if it takes too long.
+        Raises: NotFound for an unknown run or tag; BadRequest for a tag of another kind, or for
+          more points than a reply may have; DeadlineExceeded if the evaluation takes too long.
         """
         reply = _ResponseBuilder(until=time.monotonic() + MAX_S)
         for number, query in enumerate(queries):
@@ -96,7 +96,7 @@ class QueryEvaluator:
         return found if isinstance(found, ScalarSeries) else None
 
     def _superseded(self, query: Query, run: int) -> int:
-        """How many points of the first tag were written again later, within the range."""
+        """Returns the number of superseded points of the first tag within the range."""
         series = self._series(run, query.variables[0][1])
         if series is None or (columns := series.columns()).segments == 1:
             return 0
@@ -110,10 +110,10 @@ class QueryEvaluator:
         return end - begin
 
     def _curve(self, query: Query, run_id: int, superseded: bool) -> Curve | None:
-        """The curve of a run, None where the run lacks one of the tags.
+        """Returns the curve of a run; None if the run lacks one of the tags.
 
         Args:
-          superseded: of the points that were written again later, in place of the others.
+          superseded: whether to return the superseded points instead of the current ones.
         """
         run = self._run(run_id)
         tags = [tag for _, tag in query.variables]
@@ -168,7 +168,7 @@ def _made(
     first = parts[0]
     if query.x_tag is None:
         step, wall = _taken(first.step, rows), _taken(first.wall, rows)
-        # The clock of the first event may have been ahead: a copied or written log.
+        # The first event may have a later wall time, as in copied or generated logs.
         start = np.fmin(run.start, first.wall[0]) if len(first) else 0.0
         x = x_values(query.x_kind, step, wall, start)
     else:
@@ -182,7 +182,7 @@ def _made(
 
 
 def _in_order_of_step(columns: ScalarColumns, superseded: bool) -> np.ndarray | None:
-    """Rows of the points that stand (or of those that do not); None: all, as they are."""
+    """Returns the rows of current or superseded points by step; None: all rows, as they are."""
     rows = None
     if superseded or columns.segments > 1:
         rows = np.flatnonzero(columns.superseded == superseded)
@@ -198,7 +198,7 @@ def _taken(column: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
 
 
 def _bounds(query: Query, curves: list[Curve]) -> tuple[float, float]:
-    """The range to draw: what was asked for, else all that there is."""
+    """Returns the range to draw: the requested one, else that of all points."""
     there = [c.x for c in curves if len(c.x)]
     lo, hi = query.lo, query.hi
     if query.logarithmic:
@@ -217,7 +217,7 @@ def _bounds(query: Query, curves: list[Curve]) -> tuple[float, float]:
 
 @dataclass
 class _ResponseBuilder:
-    """Curves on their way out; equal columns of x, which runs often have, go once."""
+    """Collects the curves of a reply; equal columns of x, which runs often have, are sent once."""
 
     curves: list[dict[str, Any]] = field(default_factory=list)
     columns: dict[str, np.ndarray] = field(default_factory=dict)
@@ -226,7 +226,7 @@ class _ResponseBuilder:
     _of_bytes: dict[bytes, str] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Raises: BadRequest; DeadlineExceeded: one request must not hold the server for long."""
+        """Checks the limits of one request. Raises: BadRequest; DeadlineExceeded."""
         if self.points > MAX_POINTS:
             raise BadRequest(
                 f"the reply would have more than {MAX_POINTS} points: ask for fewer runs or px"

@@ -1,4 +1,7 @@
-"""The points of a curve that a chart of so many pixels has to draw (M4, Jugel et al. 2014)."""
+"""Reduces a curve to the points that a chart of a given width must draw.
+
+Source: algorithm M4, Jugel et al. 2014.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import numpy as np
 
 try:
     from headrace.board.series.curve_loops import m4
-except ImportError:  # not built: the same in NumPy, at a tenth of the speed
+except ImportError:  # not built: the NumPy version is ten times slower
     from headrace.board.series.curve_loops_numpy import m4
 
-# With no more points than this a pixel, all are drawn.
+# Up to this number of points per pixel, all points are drawn.
 ALL_UP_TO = 4
 
 
@@ -22,19 +25,19 @@ def reduced(
     logarithmic: bool = False,
     always: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Returns indices of the points to draw, ascending, and how many points are in the range.
+    """Returns ascending indices of the points to draw, and the number of points in the range.
 
-    Of each pixel column they are the first and last point, the least and greatest finite one of
-    each y, the first and last NaN, +Inf and -Inf; of the whole also the nearest point outside on
-    either side, so that a line runs on to the border.
+    The result has, for each pixel column, the first and last point, the smallest and largest finite
+    value of each y, and the first and last NaN, +Inf and -Inf; in addition the nearest point beyond
+    each end of the range, so that lines reach the border.
 
     Args:
       x: [n] float64, ascending and finite.
-      ys: each [n] float; what is drawn over x.
-      lo, hi: the range; both ends are in it.
-      px: columns of pixels between lo and hi.
-      logarithmic: whether the columns are even in log x; lo is above 0 then.
-      always: indices to draw whatever their values: where segments begin.
+      ys: arrays [n] of float, drawn over x.
+      lo, hi: the range, both ends included.
+      px: number of pixel columns between lo and hi.
+      logarithmic: whether the columns are evenly spaced in log x; lo must be above 0.
+      always: indices that must be drawn, such as the first points of segments.
     """
     begin, end = range_of(x, lo, hi)
     n = end - begin
@@ -54,7 +57,7 @@ def reduced(
 
 
 def range_of(x: np.ndarray, lo: float, hi: float) -> tuple[int, int]:
-    """Returns the indices between which lo <= x <= hi."""
+    """Returns the first and the end index of lo <= x <= hi."""
     begin = int(np.searchsorted(x, lo, "left"))
     return begin, max(begin, int(np.searchsorted(x, hi, "right")))
 

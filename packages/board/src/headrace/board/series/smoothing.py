@@ -1,7 +1,7 @@
-"""Smoothed curves: of all points of a series, not of those that happen to be drawn.
+"""Smooths series; always all points, not only those that are drawn.
 
-A point that is not finite stays as it is and takes no part: the others are smoothed as if it were
-not there, as TensorBoard does it.
+Points that are not finite stay as they are, and the others are smoothed as if they did not exist,
+as in TensorBoard.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 try:
     from headrace.board.series.curve_loops import ema, median
-except ImportError:  # not built: the same in NumPy, at a tenth of the speed
+except ImportError:  # not built: the NumPy version is ten times slower
     from headrace.board.series.curve_loops_numpy import ema, median
 
 KINDS = ("ema", "mean", "median")
@@ -24,9 +24,9 @@ class Smoothing:
     """How to smooth.
 
     Args:
-      kind: "ema" (exponential moving average, without bias to zero), "mean" or "median" of a
-        window of points around each, cut at the ends.
-      weight: for ema of the past, from 0 to below 1; else the points in the window.
+      kind: "ema" (debiased exponential moving average), or "mean" or "median" of a window that is
+        centred at each point and cut at the ends.
+      weight: for ema, the weight of the past, 0 to below 1; otherwise the width in points.
     """
 
     kind: str
@@ -59,9 +59,8 @@ def _finite_smoothed(y: np.ndarray, how: Smoothing) -> np.ndarray:
 def window_mean(y: np.ndarray, width: int) -> np.ndarray:
     """Returns the mean of the window around each value.
 
-    A window spans at most two blocks of its own width, so it is the end of one running sum and the
-    beginning of another: a huge value leaves no rounding behind after its window, as it would in
-    one running sum over all.
+    Running sums restart at every block of `width` points. A window covers the tail of one block and
+    the head of the next, so a huge value causes no rounding errors outside its windows.
 
     Args:
       y: [n] float64, finite.
@@ -75,7 +74,7 @@ def window_mean(y: np.ndarray, width: int) -> np.ndarray:
     table = padded.reshape(blocks, width)
     heads = np.cumsum(table, axis=1).reshape(-1)
     tails = np.cumsum(table[:, ::-1], axis=1)[:, ::-1].reshape(-1)
-    first = np.arange(n)  # where the window of each point begins, in padded
+    first = np.arange(n)  # index in padded at which the window of each point starts
     sums = np.where(first % width == 0, 0.0, tails[:n]) + heads[width - 1 : width - 1 + n]
     counts = np.minimum(first + width // 2, n - 1) - np.maximum(first - left, 0) + 1
     return sums / counts

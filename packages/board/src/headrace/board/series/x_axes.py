@@ -1,4 +1,4 @@
-"""What a point's x is: its step, its time, or the value of another tag at its step."""
+"""x values of points: step, time, or the value of another tag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def x_values(kind: str, step: np.ndarray, wall: np.ndarray, start: float) -> np.
       kind: "step", "wall" (seconds since 1970) or "relative" (seconds since the run's start).
       step: [n] int64.
       wall: [n] float64.
-      start: when the run began, in seconds since 1970.
+      start: start of the run in seconds since 1970.
     """
     if kind == "step":
         return step.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Where the values lie that are read only when asked for: images, histograms, texts, graphs."""
+"""Series whose values stay in the event files: images, histograms, texts, graphs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _I64, _F64, _I32 = np.dtype("i8"), np.dtype("f8"), np.dtype("i4")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlobRows:
-    """All rows of a series at one moment, in order of file; read-only. RecordAccess reads one.
+    """A read-only snapshot of all rows, in order of file. RecordAccess reads the values.
 
-    step: [n] i64; wall: [n] f64; file: [n] i32, its number; offset: [n] i64 of the record;
-    length: [n] i64 of its data; value: [n] i32, place in the summary, -1: the event's own field;
-    superseded: [n] bool, overtaken by a restart.
+    step: [n] i64; wall: [n] f64; file: [n] i32, number of the file; offset: [n] i64 of the record;
+    length: [n] i64 of its data; value: [n] i32, index in the summary, -1 for a field of the event;
+    superseded: [n] bool, superseded by a restart.
     """
 
     step: np.ndarray
@@ -34,7 +34,7 @@ class BlobRows:
 
 
 class BlobSeries(Series):
-    """The rows of one tag in one run whose values stay in the file."""
+    """The rows of one tag in one run; their values stay in the files."""
 
     __slots__ = ()
 
@@ -48,11 +48,11 @@ class BlobSeries(Series):
         rows: tuple[np.ndarray, ...],
         starts: list[tuple[int, int]],
     ) -> None:
-        """Adds a file's further rows: step, wall, offset, length, value."""
+        """Appends rows of a file: columns step, wall, offset, length, value."""
         self.append(file, order, (*rows, np.broadcast_to(np.int32(file), rows[0].shape)), starts)
 
     def rows(self) -> BlobRows:
-        """Returns all rows as they are now, without a copy."""
+        """Returns a snapshot of all rows, without copying them."""
         with self._lock:
             step, wall, offset, length, value, file = self._columns.snapshot()
             superseded = self._found_restarts().superseded

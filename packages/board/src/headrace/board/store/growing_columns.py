@@ -1,4 +1,4 @@
-"""Columns that grow at their end and are read without a copy."""
+"""Columns that grow at their end and can be read without a copy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _MIN_ROWS = 8
 
 
 class GrowingColumns:
-    """Columns alike long. Rows that a snapshot shows never change: all else makes new arrays.
+    """Columns of equal length. The rows of a snapshot never change: other changes copy the arrays.
 
     Args:
-      dtypes: of the columns.
+      dtypes: dtype of each column.
     """
 
     __slots__ = ("_arrays", "_dtypes", "n")
@@ -26,7 +26,7 @@ class GrowingColumns:
         count = len(rows[0])
         need = self.n + count
         if not self.n and count > _MIN_ROWS // 2:
-            # The first rows take what they need: most series of a logdir are read in one go.
+            # The first rows get exact arrays: most series of a logdir are read in one pass.
             self._arrays = tuple(np.array(new, dtype) for new, dtype in zip(rows, self._dtypes))
             self.n = count
             return
@@ -55,7 +55,7 @@ class GrowingColumns:
         self.n -= end - begin
 
     def widen(self, column: int, dtype: np.dtype) -> None:
-        """Gives a column another dtype."""
+        """Changes the dtype of a column."""
         self._dtypes = (*self._dtypes[:column], dtype, *self._dtypes[column + 1 :])
         arrays = list(self._arrays)
         arrays[column] = arrays[column].astype(dtype)
@@ -66,18 +66,18 @@ class GrowingColumns:
         return self._dtypes[column]
 
     def last(self, column: int) -> np.generic:
-        """Returns a column's last element; there must be one."""
+        """Returns the last element of a column that is not empty."""
         return self._arrays[column][self.n - 1]
 
     def snapshot(self) -> tuple[np.ndarray, ...]:
-        """Returns read-only views of all rows that are there now."""
+        """Returns read-only views of all present rows."""
         views = tuple(array[: self.n] for array in self._arrays)
         for view in views:
             view.flags.writeable = False
         return views
 
     def memory_bytes(self) -> int:
-        """Returns what the columns take."""
+        """Returns the memory that the columns occupy."""
         return sum(array.nbytes for array in self._arrays)
 
     def _resize(self, rows: int) -> None:

@@ -1,8 +1,8 @@
-"""Names of files as texts."""
+"""File names as text."""
 
 from __future__ import annotations
 
 
 def path_text(path: str) -> str:
-    """Returns a path as a text that JSON can carry: bytes that are no UTF-8 become U+FFFD."""
+    """Returns a path as text for JSON: bytes that are not UTF-8 become U+FFFD."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

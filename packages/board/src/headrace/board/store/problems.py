@@ -1,4 +1,4 @@
-"""What is wrong with the logs, for the Problems page and the badges."""
+"""The list of problems found in the logs, for the Problems page and the badges."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 class Problem:
     """One line of the page.
 
-    kind: what, as a word; run: its id; file: its name below the logdir; offset: of the first such
-    place; bytes, count: lost, of all of them; wall: when it was found first; tag, step: id and
-    first step, where it is a point of a curve.
+    kind: identifier of the problem; run: id of the run; file: name relative to the logdir; offset:
+    of the first occurrence; bytes, count: sums over all occurrences; wall: time of the first
+    report; tag, step: id of the tag and first step, for points of a curve.
     """
 
     id: int
@@ -36,7 +36,7 @@ class Problem:
 
 
 class Problems:
-    """The list, merged by kind, run, file and subject."""
+    """The list of problems, merged by kind, run, file and subject."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -56,7 +56,7 @@ class Problems:
         text: str = "",
         subject: str = "",
     ) -> None:
-        """Adds a problem, or adds to one of the same kind, run, file and subject (say, a tag)."""
+        """Adds an occurrence to the problem of this kind, run, file and subject (such as a tag)."""
         with self._lock:
             key = (kind, run, file, subject)
             old = self._problems.get(key)
@@ -83,7 +83,7 @@ class Problems:
         tag: int | None = None,
         step: int | None = None,
     ) -> None:
-        """Says how a problem stands now, in place of what was said of it before."""
+        """Sets the present state of a problem; replaces an earlier report of it."""
         with self._lock:
             key = (kind, run, file, subject)
             old = self._problems.get(key)
@@ -111,13 +111,13 @@ class Problems:
         file: str | None = None,
         subject: str = "",
     ) -> None:
-        """Takes a problem back; does nothing if there is none."""
+        """Removes a problem, if there is one."""
         with self._lock:
             if self._problems.pop((kind, run, file, subject), None) is not None:
                 self.rev += 1
 
     def forget(self, run: int | None = None, file: str | None = None) -> None:
-        """Takes back all that was said of a run, or of a file."""
+        """Removes all problems of a run, or of a file."""
         with self._lock:
             kept = {
                 key: problem
@@ -132,14 +132,14 @@ class Problems:
                 self.rev += 1
 
     def list(self) -> list[Problem]:
-        """Returns all of them, errors first, then in order of discovery."""
+        """Returns all problems: errors, warnings, notes; each in order of discovery."""
         rank = {ERROR: 0, WARNING: 1, NOTE: 2}
         with self._lock:
             problems = [*self._problems.values()]
         return sorted(problems, key=lambda problem: (rank.get(problem.severity, 3), problem.id))
 
     def count_by_run(self) -> dict[int, int]:
-        """Returns how many lines each run has."""
+        """Returns the number of problems of each run."""
         counts: dict[int, int] = {}
         for problem in self.list():
             if problem.run is not None:

@@ -1,7 +1,8 @@
-"""Which points a restart has overtaken.
+"""Finds the points that a restart has superseded.
 
-A program that dies and goes on from its last checkpoint writes some steps a second time. The later
-points count; the earlier ones are superseded: kept and shown faint, and out of the statistics.
+A program that crashes and continues from its last checkpoint logs some steps twice. The later
+points count. The earlier ones are superseded: they are kept and drawn faintly, but statistics
+leave them out.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(slots=True, eq=False)
 class Part:
-    """A series' rows from one file: begin:end.
+    """The rows begin:end of a series, which come from one file.
 
-    starts: (row within the part, step) where a session began before that row.
-    first_wall, last_wall: of the first row, and the greatest; NaN before.
+    starts: (row within the part, step) where a session started before that row.
+    first_wall, last_wall: wall time of the first row, and the greatest; NaN without rows.
     """
 
     file: int
@@ -40,26 +41,26 @@ class Restarts(NamedTuple):
 
 
 def no_restarts(n: int) -> Restarts:
-    """Returns what holds for rows that no restart has touched; takes no memory for them."""
+    """Returns the result for rows without restarts; it occupies no memory per row."""
     return Restarts(
         np.broadcast_to(np.int32(0), (n,)), np.broadcast_to(np.bool_(False), (n,)), 1 if n else 0
     )
 
 
 def is_alone(parts: list[Part]) -> bool:
-    """Whether all rows come from one file, and no session began among them."""
+    """Returns whether all rows come from one file, without a session start among them."""
     if not parts or (len(parts) == 1 and not parts[0].starts):
         return True
     return len(parts) == 1 and not any(row for row, _ in parts[0].starts)
 
 
 def never_back(step: np.ndarray) -> bool:
-    """Whether no step lies below the one before it."""
+    """Returns whether steps never decrease."""
     return not bool(np.any(step[1:] < step[:-1]))
 
 
 def concurrent_parts(parts: list[Part]) -> list[bool]:
-    """Returns, for each part, whether it was written while an earlier part still grew."""
+    """Returns for each part whether it was written while an earlier part still grew."""
     latest = -np.inf
     found = []
     for part in parts:
@@ -71,14 +72,14 @@ def concurrent_parts(parts: list[Part]) -> list[bool]:
 def find_restarts(step: np.ndarray, parts: list[Part]) -> Restarts:
     """Returns the segments of a series and its superseded rows.
 
-    Within a file a restart is a step that goes back, or a session's start; a file's first row is
-    one if it does not lie behind all earlier files' steps. It supersedes the earlier rows from its
-    step on (or from the session's first step). Two programs that write at once supersede only
-    their own rows.
+    Within a file, a restart is a step below the one before, or the start of a session. The first
+    row of a file is a restart unless its step is above all steps of earlier files. A restart
+    supersedes the earlier rows from its step on (or from the session's first step). Two programs
+    that write at once supersede only their own rows.
 
     Args:
       step: [n] i64.
-      parts: in order; their rows are 0:n.
+      parts: in order; together they cover 0:n.
     """
     opens = np.zeros(len(step), np.bool_)
     threshold = np.full(len(step), _NEVER)
@@ -107,7 +108,7 @@ def find_restarts(step: np.ndarray, parts: list[Part]) -> Restarts:
         lowest = np.minimum.accumulate(floor[::-1])[::-1]
         after = np.full(len(floor), carried)
         np.minimum(lowest[1:], carried, out=after[:-1])
-        # _NEVER stands for no restart, and is a step, too: nothing is superseded by that.
+        # _NEVER means no restart, but is also a valid step: it must not supersede anything.
         superseded[rows] = (after <= step[rows]) & (after != _NEVER)
         if not at_once[k]:
             carried = min(carried, int(lowest[0]))

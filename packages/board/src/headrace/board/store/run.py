@@ -1,4 +1,4 @@
-"""Runs and tags: what the page lists."""
+"""Runs and tags."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 class Run:
     """A folder with event files.
 
-    name: the folder below the logdir, "." for the logdir itself, fit to be shown.
-    start, last_wall: of its first and its newest event; NaN without any.
-    live: whether a file of it has grown lately.
+    name: the folder relative to the logdir as text, "." for the logdir itself.
+    start, last_wall: wall times of the first and the newest event; NaN without events.
+    live: whether one of its files has grown lately.
     """
 
     id: int
@@ -28,13 +28,13 @@ class Run:
 
     @property
     def segments(self) -> int:
-        """1 and the number of restarts."""
+        """1 plus the number of restarts."""
         return max((series.segments() for series in tuple(self.series.values())), default=1)
 
 
 @dataclass(slots=True, eq=False)
 class Tag:
-    """A tag of one kind; runs share it. The words are those of the run that was read first."""
+    """A tag of one kind, shared by all runs. Its texts come from the run that was read first."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""The store: runs, tags and their series, and the number of its last change."""
+"""The store: runs, tags and their series, with a revision number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.board.store.tag_entry import TagEntry
 
 
 class Totals(NamedTuple):
-    """Runs; series, one a tag and run; points of curves; rows of all other series."""
+    """Numbers of runs, series, points of scalar series, and rows of all other series."""
 
     runs: int
     series: int
@@ -24,9 +24,9 @@ class Totals(NamedTuple):
 
 
 class RunIndex:
-    """What has been read so far. Readers of any thread see each batch whole or not at all.
+    """All that has been read so far. Threads see each batch completely or not at all.
 
-    Ids are small, and live as long as the process; `rev` grows with each change.
+    Ids are small integers that are valid for the life of the process; `rev` grows with each change.
     """
 
     def __init__(self) -> None:
@@ -45,12 +45,12 @@ class RunIndex:
 
     @property
     def rev(self) -> int:
-        """The number of the last change."""
+        """The revision: the number of the last change."""
         return self._rev
 
     @property
     def lock(self) -> threading.RLock:
-        """Held by whoever changes the store."""
+        """The lock that threads hold while they change the store."""
         return self._lock
 
     def runs(self) -> list[Run]:
@@ -125,23 +125,23 @@ class RunIndex:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing will change any more."""
+        """Whether the store will not change any more."""
         return self._closed
 
     def touch(self) -> None:
-        """Says that something has changed."""
+        """Increments the revision and wakes all waiting threads."""
         with self._changed:
             self._rev += 1
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Wakes all who wait, for good."""
+        """Wakes all waiting threads; later waits return at once."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def add_run(self, folder: str) -> Run:
-        """Returns the run of a folder, which is new or known."""
+        """Returns the run of a folder; creates it if necessary."""
         with self._lock:
             run = self._run_by_folder.get(folder)
             if run is None:
@@ -158,11 +158,11 @@ class RunIndex:
         self.problems.forget(run=run.id)
 
     def add_series(self, run: Run, entry: TagEntry, order: str = "") -> ScalarSeries | BlobSeries:
-        """Returns the series of a tag in a run, which is new or known.
+        """Returns the series of a tag in a run; creates it if necessary.
 
         Args:
-          order: where the file that tells of it stands among the run's files. What the last of
-            them says of its content counts, whichever is read first.
+          order: sorts the file of the entry among the files of the run; the plugin content of the
+            last file counts, in whichever order the files are read.
         """
         with self._lock:
             key = (entry.name, entry.kind)

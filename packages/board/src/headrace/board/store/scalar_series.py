@@ -1,4 +1,4 @@
-"""Every point of a curve."""
+"""Series of scalars, with all of their points."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _VALUE = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarColumns:
-    """All points of a series at one moment, in order of file; read-only.
+    """A snapshot of all points of a series, in order of file; read-only.
 
-    step: [n] i64; wall: [n] f64, seconds since 1970; value: [n] f32, f64 where a point needs it.
-    segment: [n] i32, how many restarts lie before; superseded: [n] bool, overtaken by a restart.
+    step: [n] i64; wall: [n] f64, seconds since 1970; value: [n] f32, or f64 if a point needs it.
+    segment: [n] i32, number of restarts before; superseded: [n] bool, superseded by a restart.
     """
 
     step: np.ndarray
@@ -34,7 +34,7 @@ class ScalarColumns:
 
 
 class ScalarStatistics(NamedTuple):
-    """Of the points that no restart has superseded; min and max leave out NaN."""
+    """Figures of the points that no restart has superseded; min and max ignore NaN."""
 
     n: int
     first_step: int
@@ -67,7 +67,14 @@ class ScalarSeries(Series):
         rising: bool | None = None,
         last_wall: float | None = None,
     ) -> None:
-        """Adds a file's further points; rows are step, wall, value, wide: f32 will not do."""
+        """Appends points of a file.
+
+        Args:
+          file, order: number of the file, and its place among the files of the run.
+          rows: columns step, wall, value.
+          wide: whether the values need float64.
+          starts, rising, last_wall: as for `Series.append`.
+        """
         if wide and self._columns.dtype(_VALUE) == _F32:
             with self._lock:
                 self._columns.widen(_VALUE, _F64)
@@ -77,7 +84,7 @@ class ScalarSeries(Series):
         self.append(file, order, rows, starts, rising, last_wall)
 
     def columns(self) -> ScalarColumns:
-        """Returns all points as they are now, without a copy."""
+        """Returns a snapshot of all points, without copying them."""
         with self._lock:
             step, wall, value = self._columns.snapshot()
             restarts = self._found_restarts()
@@ -86,7 +93,7 @@ class ScalarSeries(Series):
         )
 
     def statistics(self) -> ScalarStatistics:
-        """Returns the figures of the run table; only what is new is looked at."""
+        """Returns the figures for the run table; incremental, so only new points are read."""
         version, drops = self.version, self.drops
         kept = self._statistics
         if kept is not None and kept[:2] == (version, drops):
@@ -96,7 +103,7 @@ class ScalarSeries(Series):
             live = ~points.superseded
             figures = _figures(points.step[live], points.wall[live], points.value[live], 0)
         else:
-            # Points only came behind those of the last figures, where nothing was dropped since.
+            # If no rows were dropped, new points only follow those of the last figures.
             known = kept[2] if kept is not None and kept[1] == drops == self.drops else None
             since = known.n if known is not None and kept is not None and kept[3] else 0
             figures = _figures(points.step, points.wall, points.value, since)
@@ -135,7 +142,7 @@ def _joined(old: ScalarStatistics, new: ScalarStatistics) -> ScalarStatistics:
         old.first_wall,
         new.last_wall,
         new.last,
-        # NaN (no number yet) loses against any number.
+        # fmin and fmax ignore NaN, which stands for no value yet.
         float(np.fmin(old.min, new.min)),
         float(np.fmax(old.max, new.max)),
         old.nan + new.nan,

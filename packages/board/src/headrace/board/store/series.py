@@ -1,4 +1,4 @@
-"""What scalar and blob series have in common: rows by file, in order, and their restarts."""
+"""The common base of scalar and blob series: rows in order of file, and their restarts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from headrace.board.store.restarts import (
 from headrace.board.store.run import Run, Tag
 
 _STEP, _WALL = 0, 1
-# One count for all: a series that went and came again, with a file that was written anew, must not
-# be taken for the old one by whoever keeps answers by version.
+# One counter for all series: a series that was removed and created again must not be mistaken for
+# the old one by a cache that uses versions as keys.
 _versions = itertools.count(1)
 
 
@@ -46,9 +46,9 @@ class Series:
         self.run = run
         self.tag = tag
         self.plugin_content = tag.plugin_content  # of this run, where runs differ
-        self.content_order = ""  # of the file that told it
-        self.version = next(_versions)  # grows with each change; no two series ever have the same
-        self.drops = 0  # grows when rows go or come between others
+        self.content_order = ""  # of the file that it comes from
+        self.version = next(_versions)  # grows with each change; unique among all series
+        self.drops = 0  # grows when rows are removed or inserted
         self._columns = GrowingColumns(dtypes)
         self._parts: list[Part] = []
         self._lock = threading.Lock()
@@ -67,15 +67,15 @@ class Series:
         rising: bool | None = None,
         last_wall: float | None = None,
     ) -> None:
-        """Adds a file's further rows behind those that it has given so far.
+        """Appends rows of a file after its earlier rows.
 
         Args:
-          file: its number.
-          order: where its rows stand among those of other files.
+          file: number of the file.
+          order: sorts the file among the files of the run.
           rows: the columns.
-          starts: (row of the file, step) where a session began.
-          rising: whether no step of the rows lies below the one before it; None: not known.
-          last_wall: the greatest of the rows' wall times; None: not known.
+          starts: (row of the file, step) where a session started.
+          rising: whether the steps of the rows never decrease; None: unknown.
+          last_wall: the greatest wall time of the rows; None: unknown.
         """
         if not len(rows[0]):
             return
@@ -128,23 +128,23 @@ class Series:
                     return
 
     def segments(self) -> int:
-        """Returns 1 and the number of restarts."""
+        """Returns 1 plus the number of restarts."""
         with self._lock:
             return 1 if self._plain else self._found_restarts().segments
 
     def last_wall_of(self, file: int) -> float:
-        """Returns the greatest wall time that a file has given so far; NaN before."""
+        """Returns the greatest wall time of a file's rows so far, or NaN."""
         for part in reversed(self._parts):
             if part.file == file:
                 return part.last_wall
         return float("nan")
 
     def writers_at_once(self) -> bool:
-        """Whether two files have grown at once."""
+        """Returns whether two files grew at the same time."""
         return len(self._parts) > 1 and any(concurrent_parts(self._parts))
 
     def memory_bytes(self) -> int:
-        """Returns what the rows take."""
+        """Returns the memory that the rows occupy."""
         return self._columns.memory_bytes()
 
     def _part(self, file: int, order: str) -> tuple[Part, bool]:

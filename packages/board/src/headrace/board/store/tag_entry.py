@@ -1,4 +1,4 @@
-"""What a log says of a tag when it comes up first."""
+"""What a log records about a tag when it first appears."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class TagEntry(NamedTuple):
-    """A tag as a file first told of it; its number is its place in the order of such news."""
+    """A tag as first seen in a file; tags are numbered in order of appearance."""
 
     name: str
     kind: str

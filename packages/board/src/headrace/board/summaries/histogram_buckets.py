@@ -1,4 +1,4 @@
-"""Histograms as they are written, brought to shared edges; their percentiles."""
+"""Buckets of histograms as they were logged, rebinned to shared edges; percentiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from headrace.formats.errors import OpError
 from headrace.formats.tensor_codec import make_ndarray
 
-# In percent: the steps of a normal distribution's half standard deviations.
+# In percent: half standard deviations of a normal distribution.
 PERCENTILES = (0.0, 6.68, 15.87, 30.85, 50.0, 69.15, 84.13, 93.32, 100.0)
 _MAX_BUCKETS = 1 << 16
 _BLOCK_ELEMENTS = 1 << 20
@@ -18,9 +18,9 @@ _BLOCK_ELEMENTS = 1 << 20
 
 @dataclass(frozen=True)
 class Buckets:
-    """Counts of values between left and right, evenly spread; at one value where both are equal.
+    """Counts of values, evenly spread between left and right; at one value if both are equal.
 
-    All are [k] float64, finite, in order of left, with counts above 0.
+    All are [k] float64 and finite, sorted by left, with counts above 0.
     """
 
     left: np.ndarray
@@ -40,7 +40,7 @@ def buckets_of(value: Any) -> Buckets | None:
 
 
 def legacy_buckets(histogram: Any) -> Buckets | None:
-    """Returns the buckets of a HistogramProto; its outermost limits are the least and greatest."""
+    """Returns the buckets of a HistogramProto, cut to its smallest and largest value."""
     count = np.array(histogram.bucket, np.float64)
     right = np.array(histogram.bucket_limit, np.float64)
     if len(count) != len(right) or len(count) > _MAX_BUCKETS:
@@ -79,10 +79,10 @@ def _cleaned(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> Buckets:
 def shared_edges(
     histograms: list[Buckets], bins: int, least: float | None = None, most: float | None = None
 ) -> np.ndarray:
-    """Returns bins + 1 even edges, from the least to the greatest value of all histograms.
+    """Returns bins + 1 even edges from the smallest to the largest value of all histograms.
 
     Args:
-      least, most: ends in place of those.
+      least, most: replace the smallest and the largest value.
     """
     if least is None:
         least = min((float(h.left[0]) for h in histograms if len(h.left)), default=0.0)
@@ -97,9 +97,9 @@ def shared_edges(
 
 
 def rebinned(histogram: Buckets, edges: np.ndarray) -> np.ndarray:
-    """Returns counts between the edges, [bins] float64; what lies outside of them is left out.
+    """Returns counts between the edges, [bins] float64; values outside the edges are left out.
 
-    A value on an edge belongs to the bin at its right; on the last edge to the last bin.
+    A value on an edge belongs to the bin on its right, on the last edge to the last bin.
 
     Args:
       edges: [bins + 1] float64, ascending.
@@ -131,13 +131,13 @@ def rebinned(histogram: Buckets, edges: np.ndarray) -> np.ndarray:
 
 
 def _interpolated(at: np.ndarray, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """np.interp without its overflow where neighbours are further apart than a double."""
+    """np.interp, without overflow where the distance of neighbours exceeds a double."""
     scale = max(1.0, float(np.abs(xs[[0, -1]]).max()), float(np.abs(at[[0, -1]]).max()))
     return np.interp(at / scale, xs / scale, ys) if scale > 1e300 else np.interp(at, xs, ys)
 
 
 def percentiles(histogram: Buckets, percents: tuple[float, ...] = PERCENTILES) -> np.ndarray:
-    """Returns the values below which so many percent lie; NaN of an empty histogram."""
+    """Returns the values at the given percentiles; NaN for an empty histogram."""
     left, right, count = histogram.left, histogram.right, histogram.count
     if not len(left):
         return np.full(len(percents), np.nan)
@@ -146,6 +146,6 @@ def percentiles(histogram: Buckets, percents: tuple[float, ...] = PERCENTILES) -
     at = np.minimum(np.searchsorted(total, wanted, "left"), len(left) - 1)
     share = np.clip((wanted - (total[at] - count[at])) / count[at], 0.0, 1.0)
     values = np.clip(left[at] * (1 - share) + right[at] * share, left[at], right[at])
-    # Of buckets that overlap the greatest end may be another's.
+    # If buckets overlap, the largest end may belong to another bucket.
     values[np.array(percents) == 100.0] = right.max()
     return np.maximum.accumulate(values)

@@ -1,8 +1,9 @@
-"""Training sessions, their hyperparameters and their metrics, from the plugin's messages.
+"""Training sessions with their hyperparameters and metrics, from the messages of the plugin.
 
-A run is a session where it has `_hparams_/session_start_info`. A metric (group, tag) of it is the
-scalar tag of the run `<session>/<group>`. What an experiment message leaves out is taken from the
-sessions themselves; without one, every scalar of a session's run and of those below it counts.
+A run is a session if it has the tag `_hparams_/session_start_info`. A metric (group, tag) of a
+session is the scalar tag of the run `<session>/<group>`. What an experiment message leaves out is
+taken from the sessions; without an experiment message, all scalars of the session's run and of the
+runs below it are metrics.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class _Found:
 
 
 def hparams_table(index: RunIndex) -> dict[str, Any]:
-    """Returns {params, metrics, sessions, unreadable} as docs/board_api.md has it."""
+    """Returns the reply of /hparams: {params, metrics, sessions, unreadable}."""
     found = _read(index)
     sessions = list(found.sessions.values())
     runs = {run.name: run for run in index.runs()}
@@ -129,7 +130,7 @@ def _kind_of_values(found: _Found, name: str) -> str:
 
 
 def plain_value(value: Value) -> float | str | bool | None:
-    """Returns what a struct Value holds, lists and objects as text."""
+    """Returns the value of a struct Value; lists and objects as text."""
     kind = value.WhichOneof("kind")
     if kind in ("number_value", "string_value", "bool_value"):
         plain: float | str | bool = getattr(value, kind)
@@ -138,10 +139,10 @@ def plain_value(value: Value) -> float | str | bool | None:
 
 
 def _metrics(index: RunIndex, found: _Found, runs: dict[str, Run]) -> list[dict[str, Any]]:
-    """Metrics in order: those that an experiment names, or else all scalars of sessions.
+    """Returns the metrics that experiments name, or all scalars of sessions if none do.
 
-    Two metrics of one tag in different groups have different keys; a group is a folder below the
-    session's run.
+    Metrics of one tag in different groups have different keys; a group is a folder below the run
+    of the session.
     """
     named: dict[tuple[str, str], dict[str, Any]] = {}
 

@@ -1,6 +1,7 @@
-"""What bytes are, by their beginning: the only types that the board serves as themselves.
+"""Recognises images and sounds by their first bytes.
 
-Whatever else a log says its bytes are, SVG and HTML above all, a browser must not show them.
+The board serves only these types under their own media type. A browser must not display anything
+else that a log may contain, above all SVG and HTML.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ UNKNOWN = "application/octet-stream"
 
 @dataclass(frozen=True)
 class Media:
-    """What the first bytes say; 0 where they do not."""
+    """What the first bytes of a file show; 0 where they do not."""
 
     mime: str
     width: int = 0
@@ -28,12 +29,12 @@ class Media:
 
     @property
     def too_large(self) -> bool:
-        """Whether decoding it would take a browser more memory than a picture is worth."""
+        """Whether a browser would need too much memory to decode the image."""
         return self.width * self.height > MAX_PIXELS
 
 
 def media_of(data: bytes) -> Media:
-    """Returns what data is. An image whose size cannot be told is not taken for one."""
+    """Returns the media type of data; an image of unknown size counts as unknown data."""
     if data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR" and len(data) >= 24:
         return Media("image/png", *struct.unpack(">II", data[16:24]))
     if data[:3] == b"\xff\xd8\xff":
@@ -54,7 +55,7 @@ def _audio(data: bytes) -> Media:
         return Media("audio/ogg")
     if data[:4] == b"fLaC":
         return Media("audio/flac")
-    # An ID3 tag, or the head of a frame: layer 3 with a bit rate and a sample rate that exist.
+    # An ID3 tag, or the header of a frame: layer 3 with a valid bit rate and sample rate.
     if data[:3] == b"ID3" or (
         len(data) >= 4
         and data[0] == 0xFF
@@ -67,7 +68,7 @@ def _audio(data: bytes) -> Media:
 
 
 def _jpeg(data: bytes) -> Media:
-    """Goes from segment to segment to the frame header, which has the size."""
+    """Walks the segments up to the frame header, which contains the size."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
@@ -117,7 +118,7 @@ def _wav(data: bytes) -> Media:
         if name == b"fmt " and at + 20 <= len(data):
             rate, bytes_a_second = struct.unpack("<II", data[at + 12 : at + 20])
         if name == b"data":
-            size = min(size, len(data) - at - 8)  # what is streamed may not know its size
+            size = min(size, len(data) - at - 8)  # a streamed file may not know its size
             seconds = size / bytes_a_second if bytes_a_second else 0.0
             return Media("audio/wav", sample_rate=rate, seconds=seconds)
         at += 8 + size + size % 2

@@ -1,4 +1,4 @@
-"""The strings of a tensor, as far as a page can use them."""
+"""The strings of a tensor."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headrace.formats.tensor_codec import MAX_RANK
 def strings_of(tensor: Any, most: int) -> tuple[list[bytes], list[int], bool]:
     """Returns the first strings of a TensorProto, its shape, and whether there are more.
 
-    A missing tail repeats the last string. Where the shape disagrees with what is there, it is
-    taken for a list of what is there.
+    If fewer strings are stored than the shape says, the last one is repeated. If the shape is
+    inconsistent, the stored strings are returned as a list.
 
     Args:
-      most: how many strings to return.
+      most: maximum number of strings to return.
     """
     dims = tensor.tensor_shape.dim
-    # No program made a tensor of more: its size would be a product without end.
+    # No valid tensor has more dimensions, and the product of their sizes could be huge.
     shape = [int(dim.size) for dim in dims] if len(dims) <= MAX_RANK else [-1]
     present = len(tensor.string_val)
     size = math.prod(shape)

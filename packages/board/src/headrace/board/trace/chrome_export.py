@@ -1,4 +1,4 @@
-"""A step trace in Chrome's trace format, which Perfetto reads as well."""
+"""Exports a step trace in Chrome's trace format, which Perfetto reads too."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ROWS_AT_ONCE = 5000
 
 
 def chrome_json(trace: StepTrace, curves: list[MemoryCurve], title: str = "") -> Iterator[str]:
-    """Yields the text of a JSON object, in parts; times are microseconds with three decimals.
+    """Yields the text of a JSON object in parts; times are microseconds with three decimals.
 
-    Each device of a task is a process, each lane a thread; transfers are flow events, memory
-    curves are counters.
+    Each device of a task becomes a process and each lane a thread; transfers become flow events,
+    memory curves counters.
     """
     yield '{"displayTimeUnit":"ns","otherData":'
     yield _json({"title": title, "origin_ns": str(trace.origin_ns), "by": "headrace-board"})
@@ -53,7 +53,7 @@ def _events(trace: StepTrace, curves: list[MemoryCurve]) -> Iterator[str]:
 
 
 def _micros(ns: int) -> str:
-    """Microseconds with all their nanoseconds, which a float would not keep."""
+    """Returns nanoseconds as microseconds with three decimals, exact unlike a float."""
     sign = "-" if ns < 0 else ""
     return f"{sign}{abs(ns) // 1000}.{abs(ns) % 1000:03d}"
 
@@ -119,7 +119,7 @@ def _flow(trace: StepTrace, k: int, places: dict[int, tuple[int, int]]) -> list[
     moves = trace.transfers
     made = []
     source, target = int(moves.source[k]), int(moves.target[k])
-    # A flow ends within its slice, so a nanosecond before the slice does.
+    # A flow must end within its slice, so it ends a nanosecond before the slice.
     arrival = max(int(trace.start[target]), int(trace.end[target]) - 1)
     for phase, at, time in (("s", source, int(trace.start[source])), ("f", target, arrival)):
         pid, tid = places[int(trace.lane[at])]

@@ -1,4 +1,4 @@
-"""The graph of a run, as far as its traces ask for it: who feeds whom, and names of nodes."""
+"""The graph of a run as its traces need it: edges between nodes, and names of nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Made = TypeVar("Made")
 
 
 class RunGraphs:
-    """Reads the last graph of a run when asked, and keeps what was made of the last ones."""
+    """Reads the last graph of a run on demand, and caches the results."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -34,11 +34,11 @@ class RunGraphs:
         self._kept: OrderedDict[tuple[str, int, int], Any] = OrderedDict()
 
     def graph_edges(self, run: Run) -> GraphEdges:
-        """Returns: the edges of the run's last graph; none if it has no graph."""
+        """Returns the edges of the run's last graph; empty if it has no graph."""
         return self._made(run, "graph_edges", lambda graph: read_edges([graph])) or GraphEdges()
 
     def slice_names(self, run: Run) -> SliceNames | None:
-        """Returns: what finds the nodes of slices in the run's last graph, if it has one."""
+        """Returns the finder of nodes in the run's last graph; None if it has no graph."""
         return self._made(run, "names", lambda graph: SliceNames(read_columns(graph)))
 
     def _made(self, run: Run, what: str, make: Callable[[Any], Made]) -> Made | None:
@@ -59,7 +59,7 @@ class RunGraphs:
             else:
                 graph = meta_graph_pb2.MetaGraphDef.FromString(data).graph_def
             made = make(graph)
-        except (DecodeError, DataLossError, GraphTooLarge):  # the graph's own page says so
+        except (DecodeError, DataLossError, GraphTooLarge):  # opening the graph reports the error
             return None
         with self._lock:
             self._kept[key] = made
@@ -68,7 +68,7 @@ class RunGraphs:
         return made
 
     def _last_graph(self, run: Run) -> tuple[BlobRows, int, bool] | None:
-        """Returns: where it is, and whether it is a GraphDef and no MetaGraphDef."""
+        """Returns rows and index of the last graph, and whether it is a GraphDef."""
         best: tuple[BlobRows, int, bool] | None = None
         for series in self._board.index.series_of_kind("graph"):
             if series.run is not run or not isinstance(series, BlobSeries):

@@ -1,4 +1,4 @@
-"""The step traces of a board: which there are, and the last ones that were read."""
+"""The step traces of a board, with a cache of the traces read last."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RUN_METADATA = 2  # of TaggedRunMetadata
 
 @dataclass(frozen=True)
 class TraceEntry:
-    """A step trace that a log holds; its bytes stay in the log."""
+    """A step trace in a log; its bytes stay in the file."""
 
     id: int
     run: Run
@@ -48,11 +48,11 @@ class TraceEntry:
     offset: int
     length: int
     value: int
-    key: str  # unique, and the same whenever the log is read again
+    key: str  # unique, and the same in every process
 
 
 class LoadedTrace:
-    """A trace that was read, and what is found out about it when somebody asks."""
+    """A trace that was read, with analyses that are computed on demand."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class LoadedTrace:
         return [names.node_name(node) if node >= 0 else "" for node in nodes]
 
     def graph_nodes(self) -> list[str]:
-        """Returns: what the run's graph calls each of the trace's names, "" if it has none."""
+        """Returns the name of each node in the run's graph, "" if the graph does not have it."""
         with self._lock:
             return self._graph_nodes
 
@@ -131,7 +131,7 @@ class _Slot:
 
 
 class TraceCache:
-    """All traces of a board by small ids; reads them when asked, and keeps the last ones."""
+    """All traces of a board by small ids; reads traces on demand and caches the last ones."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -226,11 +226,11 @@ class TraceCache:
             raise DataLossError(None, None, f"the slice cannot be read again: {error}") from None
 
     def _payload(self, entry: TraceEntry) -> tuple[memoryview, int | None]:
-        """Finds the RunMetadata; a large Event is not parsed, which would copy it twice.
+        """Finds the RunMetadata without parsing a large Event, which would copy it twice.
 
-        Returns: its bytes, and where in the record they begin (None: not as they are there).
+        Returns: its bytes, and their offset in the record (None if they are not contiguous there).
         """
-        # Its CRC was checked when it was scanned; of a hundred MB once is enough.
+        # The CRC was checked by the scanner; checking a hundred MB again would take too long.
         data = self._board.records.part(entry.file, entry.offset, 0, entry.length)
         if entry.value >= 0:  # the tensor form of TensorFlow 2
             try:

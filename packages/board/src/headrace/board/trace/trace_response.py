@@ -1,4 +1,4 @@
-"""Traces, slices and what was found out about them, as the objects of replies."""
+"""Traces, slices and their analyses as JSON objects and columns of replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_TRANSFERS = 2000
 
 
 def trace_row(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, Any]:
-    """A row of /traces; what only reading tells is null until then."""
+    """Returns a row of /traces; fields that need the trace to be read are None before."""
     trace = loaded.trace if loaded else None
     return {
         "id": entry.id,
@@ -102,7 +102,7 @@ def memory_row(curve: MemoryCurve) -> dict[str, Any]:
 
 
 def lane_rows(trace: StepTrace) -> list[dict[str, Any]]:
-    """The lanes, in order of the page; lane_count tells whether there are more."""
+    """Returns the first lanes in order of display; lane_count is the number of all."""
     return [
         {
             "id": lane.id,
@@ -122,7 +122,7 @@ def lane_rows(trace: StepTrace) -> list[dict[str, Any]]:
 def summary_of(
     loaded: LoadedTrace, t0: float, t1: float, lanes: list[int] | None, whole: bool
 ) -> dict[str, Any]:
-    """Totals of the window; of the whole step its critical path, stalls and transfers as well."""
+    """Returns totals of a window; for the whole step also critical path, stalls and transfers."""
     trace = loaded.trace
     document: dict[str, Any] = {"totals": vars(totals_of(trace, t0, t1, lanes))}
     if not whole:
@@ -168,7 +168,7 @@ def summary_of(
 
 
 def slice_details(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
-    """All that the trace says of a slice; stats is its NodeExecStats."""
+    """Returns all that the trace records about a slice; stats is its NodeExecStats."""
     trace = loaded.trace
     label = trace.labels[int(trace.label[at])]
     lane = trace.lanes[int(trace.lane[at])]
@@ -256,7 +256,7 @@ def _by_op(trace: StepTrace, slices: np.ndarray, own: np.ndarray) -> list[dict[s
 
 
 def _hops(trace: StepTrace, slices: np.ndarray, why: list[str]) -> list[dict[str, Any]]:
-    """Where the critical path goes from one lane to another, the longest slices' first."""
+    """Returns the changes of lane along the critical path; of many, those of the longest slices."""
     lane = trace.lane[slices]
     at = np.flatnonzero(lane[1:] != lane[:-1])
     heavy = np.maximum(trace.duration[slices[at]], trace.duration[slices[at + 1]])

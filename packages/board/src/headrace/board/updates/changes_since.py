@@ -1,4 +1,4 @@
-"""What of the catalogue is new since a caller last asked."""
+"""Which runs, tags and series have changed since a client's last request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.board.updates.json_rows import run_row, series_figures, tag_row
 
 
 class NewRuns(NamedTuple):
-    """Rows of runs that changed, ids of runs that went, and the mark to ask with the next time."""
+    """Rows of changed runs, ids of removed runs, and the mark for the next request."""
 
     runs: list[dict[str, Any]]
     gone: list[int]
@@ -20,7 +20,7 @@ class NewRuns(NamedTuple):
 
 
 class NewSeries(NamedTuple):
-    """(tag, run, figures) of changed series, (tag, run) of emptied ones, new tags, and the mark."""
+    """(tag, run, figures) of changed series, (tag, run) of empty ones, new tags, and the mark."""
 
     rows: list[tuple[int, int, tuple[Any, ...]]]
     gone: list[tuple[int, int]]
@@ -30,7 +30,7 @@ class NewSeries(NamedTuple):
 
 
 class _KnownRun:
-    """What was seen of a run, and the number of the look that saw each part of it change."""
+    """The state of a run at the last comparison, and the comparison at which each part changed."""
 
     __slots__ = ("run", "seen", "changed_at", "versions", "series_changed_at", "newest")
 
@@ -44,7 +44,7 @@ class _KnownRun:
 
 
 class _KnownTag(NamedTuple):
-    """The words of a tag, and the look that saw them first."""
+    """The texts of a tag, and the comparison that first saw them."""
 
     tag: Tag
     words: tuple[str, str, str]
@@ -52,14 +52,15 @@ class _KnownTag(NamedTuple):
 
 
 class ChangesSince:
-    """Compares the store with how it was at the last look; each look that finds news is numbered.
+    """Compares the store with its state at the last comparison, and numbers the comparisons.
 
-    A mark names a look of this process. With a mark of another process, or with none, a caller gets
-    everything. Versions are read before the values, so a value may be sent twice but never missed.
+    A mark names a comparison of this process. A client without a mark, or with a mark of another
+    process, gets everything. Versions are read before values, so a value may be sent twice but is
+    never missed.
 
     Args:
-      board: whose store.
-      boot: names this process in marks.
+      board: the board whose store is compared.
+      boot: identifies this process in marks.
     """
 
     def __init__(self, board: Board, boot: str) -> None:
@@ -68,7 +69,7 @@ class ChangesSince:
         self._lock = threading.Lock()
         self._looks = 0
         self._known: dict[int, _KnownRun] = {}
-        self._gone: dict[int, int] = {}  # runs, by the look that missed them
+        self._gone: dict[int, int] = {}  # removed run: the comparison that missed it
         self._tags: dict[int, _KnownTag] = {}
 
     def runs(self, mark: str | None) -> NewRuns:
@@ -121,7 +122,7 @@ class ChangesSince:
         boot, _, number = (mark or "").rpartition(".")
         if boot != self._boot or not (number.isascii() and number.isdigit()):
             return -1
-        # No look has a greater number: such a mark is not ours.
+        # A greater number cannot come from this process.
         return int(number) if len(number) < 16 and int(number) <= self._looks else -1
 
     def _look(self, problems: dict[int, int]) -> None:
@@ -139,7 +140,7 @@ class ChangesSince:
                     known.series_changed_at[tag] = known.newest = look
                     self._see_tag(series.tag, look)
                     grown = True
-            # NaN, of a run without events, would never be as before.
+            # As text, because the NaN of a run without events is unequal to itself.
             seen = (repr(run.start), repr(run.last_wall), run.live, problems.get(run.id, 0))
             if grown or seen != known.seen:
                 known.seen = seen

@@ -1,4 +1,4 @@
-"""How a run, a series and a problem stand in the replies of the overview."""
+"""Runs, tags, series and problems as rows of JSON replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.board.store.series import Series
 
 
 def run_row(run: Run, problems: int) -> dict[str, Any]:
-    """Returns the row of a run, of which so many problems are known."""
+    """Returns the row of a run with a number of problems."""
     return {
         "id": run.id,
         "name": run.name,
@@ -42,7 +42,7 @@ def tag_row(tag: Tag) -> dict[str, Any]:
 
 
 def problem_row(problem: Problem) -> dict[str, Any]:
-    """Returns the line of a problem."""
+    """Returns the row of a problem."""
     return {
         "id": problem.id,
         "severity": problem.severity,
@@ -60,7 +60,7 @@ def problem_row(problem: Problem) -> dict[str, Any]:
 
 
 def series_figures(series: Series) -> tuple[Any, ...] | None:
-    """Returns what ScalarStatistics has, of any series; None while it has no rows."""
+    """Returns the fields of ScalarStatistics for any series; None for a series without rows."""
     if isinstance(series, ScalarSeries):
         return series.statistics() if len(series) else None
     if not isinstance(series, BlobSeries):

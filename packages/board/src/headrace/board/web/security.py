@@ -1,8 +1,8 @@
-"""Who may ask the board, and what a browser may do with its answers.
+"""Which requests the board accepts, and what a browser may do with the responses.
 
-A board listens on the loopback address of somebody's machine, where every page of their browser can
-reach it: DNS rebinding, cross-site requests and scripts in the data are the threats. The rules
-stand here, before any endpoint.
+A board listens on a loopback address of the user's machine, where every page in their browser can
+reach it. The threats are DNS rebinding, cross-site requests, and scripts in the data. All rules
+are in this module and apply before any route.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headrace.board.web.json_text import dump_json
 MAX_BODY_BYTES = 1 << 20
 MAX_UPLOAD_BYTES = 256 << 20
 UPLOAD_PATH = "/api/v1/graphs/upload"
-_WEB_PORTS = (80, 443)  # of a Host header that names none
+_WEB_PORTS = (80, 443)  # ports of a Host header without a port
 _METHODS = ("GET", "HEAD", "POST", "PUT")
 
 CONTENT_POLICY = (
@@ -43,15 +43,15 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask.
+    """Who may send requests.
 
     Args:
-      hosts: names by which the board may be addressed, beside localhost and loopback addresses:
-        `name` at any port, as behind a proxy or a tunnel, or `name:port`.
-      port: that the board listens on: localhost is answered at no other; None: at any.
-      token: what a caller must show once (`?t=TOKEN`), then as a cookie; None: nothing.
-      any_host: no check of the Host header (`--insecure-public`, or behind a proxy of your own).
-      frames: origins that may show the board in a frame (a notebook's); none by default.
+      hosts: host names of the board in addition to localhost and loopback addresses: `name` at any
+        port, as behind a proxy or a tunnel, or `name:port`.
+      port: the port of localhost and loopback addresses; None: any.
+      token: secret that a client must send once (`?t=TOKEN`), then as a cookie; None: no secret.
+      any_host: whether to accept any Host header (`--insecure-public`, or behind your own proxy).
+      frames: origins that may show the board in a frame, such as a notebook's; none by default.
     """
 
     hosts: frozenset[str] = frozenset()
@@ -62,7 +62,7 @@ class Access:
 
 
 def enforce_access(app: Flask, access: Access) -> None:
-    """Puts the rules before every request of an app, and the headers on every answer."""
+    """Checks every request of an app, and adds the security headers to every response."""
     frames = " ".join(access.frames) if access.frames else "'none'"
     policy = CONTENT_POLICY.format(frames=frames)
 
@@ -87,7 +87,7 @@ def enforce_access(app: Flask, access: Access) -> None:
 
 
 def rejection(access: Access) -> tuple[int, str] | None:
-    """Returns the status and the reason why the present request is refused; None if it is not."""
+    """Returns status and reason if the current request must be rejected, else None."""
     if request.method not in _METHODS:
         return 405, f"{request.method} is not a method of the board"
     host = request.headers.get("Host", "")
@@ -95,26 +95,26 @@ def rejection(access: Access) -> tuple[int, str] | None:
         return 421, f"the board is not at {host[:200]!r} (see --allow-host NAME[:PORT])"
     origin = request.headers.get("Origin")
     if origin is not None and not _is_origin_of(origin, host):
-        return 403, "a page of another origin may not ask this board"
+        return 403, "a page of another origin may not send requests to this board"
     opens_page = request.method == "GET" and request.path == "/"
-    # same-site is another port of this host, which is another program.
+    # same-site means another port of this host, which belongs to another program.
     if request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site") and not (
         opens_page and request.headers.get("Sec-Fetch-Mode") == "navigate"
     ):
-        return 403, "a page of another site may not ask this board"
+        return 403, "a page of another site may not send requests to this board"
     if access.token is not None and not _shows_token(access.token):
-        return 401, "open the board with the address that it printed, which carries its token"
+        return 401, "open the address that the board printed, which contains its token"
     if request.method in ("POST", "PUT"):
         return _body_rejection()
     return None
 
 
 def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) -> bool:
-    """Whether a Host header names localhost or a loopback address at a port, or one of extra.
+    """Returns whether a Host header names localhost, a loopback address, or one of `extra`.
 
     Args:
-      extra: `name`, at any port, or `name:port`.
-      port: of localhost; None: any.
+      extra: `name` at any port, or `name:port`.
+      port: the port of localhost and loopback addresses; None: any.
 
     >>> host_allowed("127.0.0.1:6006"), host_allowed("[::1]:6006"), host_allowed("evil.example")
     (True, True, False)
@@ -134,7 +134,7 @@ def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) 
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address is that of this machine alone."""
+    """Returns whether a host is localhost or a loopback address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -144,17 +144,18 @@ def is_loopback(host: str) -> bool:
 def cookie_name(token: str) -> str:
     """Returns the name of the cookie that holds a token.
 
-    Cookies do not tell ports apart: boards with different tokens on one host have different names.
+    Cookies do not distinguish ports, so the name depends on the token: several boards on one host
+    must not overwrite each other's cookies.
     """
     return f"headrace_board_{hashlib.sha256(token.encode()).hexdigest()[:16]}"
 
 
 def _name_and_port(host: str) -> tuple[str, int | None] | None:
-    """Returns what a Host header says, the port None if it has none; None if it is no such."""
+    """Returns name and port (None without one) of a Host header; None if it is malformed."""
     if "@" in host or "/" in host:
         return None
     if host.count(":") > 1 and not host.startswith("["):
-        host = f"[{host}]"  # an address of IPv6 as people write it
+        host = f"[{host}]"  # an IPv6 address without brackets
     try:
         parts = urlsplit(f"//{host}")
         return (parts.hostname or "", parts.port) if parts.netloc == host else None
@@ -173,7 +174,7 @@ def _body_rejection() -> tuple[int, str] | None:
     upload = request.path == UPLOAD_PATH
     wanted = "application/octet-stream" if upload else "application/json"
     most = MAX_UPLOAD_BYTES if upload else MAX_BODY_BYTES
-    # A form of a foreign page can send neither this type nor this header without asking first.
+    # A page of another origin cannot send this type or header without a CORS preflight.
     if request.mimetype != wanted or request.headers.get("X-Board") != "1":
         return 403, f"{request.method} needs Content-Type: {wanted} and X-Board: 1"
     if request.content_length is None:
@@ -189,10 +190,10 @@ def _shows_token(token: str) -> bool:
 
 
 def _with_cookie(token: str) -> WerkzeugResponse:
-    """Moves the token from the address, which ends up in histories, to a cookie.
+    """Moves the token from the address, which browsers keep in histories, to a cookie.
 
-    Both the place to go to and the path of the cookie are left to the browser, which alone knows
-    below which path a proxy shows the board: the page's own.
+    The redirect and the path of the cookie are relative, because only the browser knows below
+    which path a proxy serves the board.
     """
     response = redirect("./", 303)
     response.set_cookie(

@@ -1,4 +1,4 @@
-"""Listen on a port, and serve an app there until it is stopped."""
+"""Listens on a port and serves an app until it is stopped."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 from headrace.board.web.security import MAX_UPLOAD_BYTES
 
-_BACKLOG = 1024  # who comes before the server is ready waits
+_BACKLOG = 1024  # connections that arrive before the server is ready wait
 
 
 def listening_socket(host: str, ports: Sequence[int]) -> socket.socket:
-    """Returns a socket that listens on the first free of some ports. Raises: OSError."""
+    """Returns a socket that listens on the first free port of a list. Raises: OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for last, port in enumerate(ports, 1):
         listener = socket.socket(family, socket.SOCK_STREAM)
@@ -37,13 +37,12 @@ def listening_socket(host: str, ports: Sequence[int]) -> socket.socket:
 
 
 class BoardServer:
-    """Serves an app in threads of its own.
+    """Serves an app in background threads.
 
     Args:
-      app: what `create_app` returned; stopped with the server.
+      app: the result of `create_app`; its board stops with the server.
       listener: a listening socket, which is closed with the server.
-      threads: how many requests are answered at once; a browser that shows
-        the board holds one.
+      threads: number of requests served at once; each browser that shows the board occupies one.
     """
 
     def __init__(self, app: Any, listener: socket.socket, threads: int) -> None:
@@ -67,24 +66,24 @@ class BoardServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port of the listener."""
         return int(self._server.effective_port)
 
     def start(self) -> None:
-        """Begins to answer."""
+        """Starts serving."""
         self._thread.start()
 
     def wait(self) -> None:
-        """Returns when another thread has stopped it."""
+        """Blocks until another thread stops the server."""
         self._thread.join()
 
     def stop(self) -> None:
-        """Ends answering, the board and all connections. Again: nothing."""
+        """Stops the board, the server and all connections; a second call does nothing."""
         with self._lock:
             if self._stopped:
                 return
             self._stopped = True
-            # First: the event streams of open pages end when the board does, and not before.
+            # First, because the event streams of open pages end only when the board stops.
             self._app.board.stop()
             if self._thread.is_alive():
                 self._server.trigger.pull_trigger(self._close_all)
@@ -98,7 +97,7 @@ class BoardServer:
 
 
 def address(host: str, port: int, token: str | None = None) -> str:
-    """Returns the URL at which a browser on this machine finds the board.
+    """Returns the URL of the board for a browser on this machine.
 
     >>> address("127.0.0.1", 6006), address("::1", 6006), address("0.0.0.0", 80, "a b")
     ('http://localhost:6006/', 'http://[::1]:6006/', 'http://localhost:80/?t=a%20b')
@@ -110,7 +109,7 @@ def address(host: str, port: int, token: str | None = None) -> str:
 
 
 def is_unspecified(host: str) -> bool:
-    """Whether a listener on this host listens on all addresses of the machine."""
+    """Returns whether a listener on this host listens on all addresses of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

@@ -1,4 +1,4 @@
-"""The built front end: only files of the build's manifest are served, from memory."""
+"""Serves the built front end from memory: only files in the manifest of the build."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from flask import Blueprint, Response, request
 
 
 class FrontendMissingError(RuntimeError):
-    """The package was not built: its assets are not there."""
+    """The package was not built, so it has no front end."""
 
 
 @lru_cache(maxsize=1)
 def _assets() -> dict[str, tuple[bytes, str, str]]:
-    """Returns: content, media type and ETag of each file, by its name."""
+    """Returns content, media type and ETag of each file, by name."""
     folder = resources.files("headrace.board") / "assets"
     manifest = folder / "manifest.json"
     if not manifest.is_file():
@@ -31,9 +31,9 @@ def _assets() -> dict[str, tuple[bytes, str, str]]:
 
 
 def blueprint() -> Blueprint:
-    """Returns the page at / and its files at /assets/NAME."""
+    """Returns the routes of the page at / and of its files at /assets/NAME."""
     pages = Blueprint("assets", __name__)
-    _assets()  # a missing build is an error now, not at the first request
+    _assets()  # reports a missing build now, not at the first request
 
     @pages.get("/")
     def page() -> Response:
@@ -41,7 +41,7 @@ def blueprint() -> Blueprint:
 
     @pages.get("/assets/<name>")
     def asset(name: str) -> Response:
-        # Names of scripts and styles carry a hash of what they hold.
+        # The names of scripts and styles contain a hash of their content.
         return _reply(name, immutable="-" in name)
 
     return pages

@@ -1,4 +1,4 @@
-"""A difference of graphs as the replies of /graph/diff and /graph/diff/kinds."""
+"""The replies of /graph/diff and /graph/diff/kinds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE, PARTLY = 1, 2  # of a group
 
 
 def diff_document(difference: Difference) -> dict[str, Any]:
-    """Returns the words of a difference; vertices stand beside the names."""
+    """Returns the names and vertices of a difference."""
     a, b = difference.a, difference.b
     added, removed = (
         sorted(ops, key=side.name.__getitem__)[:LISTED]
@@ -59,7 +59,7 @@ def diff_document(difference: Difference) -> dict[str, Any]:
 
 
 def diff_columns(difference: Difference) -> dict[str, np.ndarray]:
-    """Returns what became of every vertex: kinds u8 of a and b, and counts u32 by group of b."""
+    """Returns the kind of change of every vertex of a and b, and counts by group of b."""
     a, b = difference.a, difference.b
     tree = b.analysis.tree
     before, after = np.zeros(len(a.analysis.tree), np.uint8), np.zeros(len(tree), np.uint8)
@@ -87,7 +87,7 @@ def diff_columns(difference: Difference) -> dict[str, np.ndarray]:
 def _mark_groups(
     kinds: np.ndarray, tree: ScopeTree, moved: Any, removed: np.ndarray | None
 ) -> None:
-    """Says of each group whether all of it, or part of it, is different."""
+    """Marks each group as completely or partly different, or as moved."""
     groups = slice(tree.n_ops, len(tree))
     ops = kinds.copy()
     fresh, any_kind, not_moved = (
@@ -104,7 +104,7 @@ def _mark_groups(
 
 
 def _groups_of_b(difference: Difference) -> np.ndarray:
-    """Returns: for each group of a that of b which is it, or is nearest around it; i64."""
+    """Returns i64: for each group of a the same group of b, or the nearest one that contains it."""
     a, b = difference.a, difference.b
     ours, theirs = a.analysis.tree, b.analysis.tree
     named = {
@@ -124,7 +124,7 @@ def _groups_of_b(difference: Difference) -> np.ndarray:
 
 
 def _below(tree: ScopeTree, of_vertex: np.ndarray) -> np.ndarray:
-    """Returns: sums over all that is at or below each vertex; i64."""
+    """Returns i64: sums over everything at or below each vertex."""
     walked = np.zeros(len(tree), np.int64)
     walked[tree.order] = of_vertex
     total = np.concatenate([[0], np.cumsum(walked)])

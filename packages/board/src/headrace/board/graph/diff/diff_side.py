@@ -1,4 +1,4 @@
-"""One of two graphs, or groups, that are compared."""
+"""One of the two graphs or groups that are compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.board.graph.graph_bundle import GraphAnalysis
 
 
 class Side:
-    """Its ops by name, relative to the group that is compared."""
+    """The ops of one side by name, relative to the compared group."""
 
     def __init__(self, graph_def: Any, analysis: GraphAnalysis, group: int):
         self.graph_def, self.analysis, self.group = graph_def, analysis, group
@@ -41,7 +41,7 @@ class Side:
         ).tolist()
 
     def inputs(self, op: int) -> list[tuple[int, int]]:
-        """(source, port); the source is -1 outside the group."""
+        """Returns (source, port) of each input; the source is -1 outside the group."""
         at = range(self.in_start[op], self.in_start[op + 1])
         return [
             (self.in_src[e] if self.inside[self.in_src[e]] else -1, self.in_port[e]) for e in at

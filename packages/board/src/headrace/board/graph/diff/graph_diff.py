@@ -1,7 +1,7 @@
-"""What differs between two graphs, or between two groups of one graph.
+"""The difference between two graphs, or between two groups of one graph.
 
-Ops are matched by name, then groups and ops that were renamed by their structure: the same
-template, then the same label within it; single ops by what they are joined to.
+Ops are matched by name. Renamed groups are matched by template and their ops by the label within
+it; renamed single ops are matched by their neighbours.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Graph = tuple[Any, GraphAnalysis]
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between a and b; ops are vertices of their graph.
+    """The difference between a and b; ops are vertices of their graph.
 
     Attributes:
       added: ops of b; removed: ops of a.
-      changed: (op of a, op of b, what differs in words).
-      moved: pairs of ops of other names; moved_groups: pairs of groups that moved as one.
-      in_moved_group: of `moved`, whether they moved with such a group.
-      same: how many ops are alike, name included.
+      changed: (op of a, op of b, descriptions of what differs).
+      moved: pairs of ops with different names; moved_groups: pairs of groups that moved as a whole.
+      in_moved_group: for each of `moved`, whether it moved with such a group.
+      same: number of equal ops with equal names.
     """
 
     a: Side
@@ -67,7 +67,7 @@ def _diff(a: Side, b: Side) -> Difference:
     by_group = set(to_b) - known
     _match_ops(a, b, to_b)
     taken = set(to_b.values())
-    for name, op in a.by_name.items():  # of one name, and nothing else in common: it changed
+    for name, op in a.by_name.items():  # equal name but different op: it changed
         other = b.by_name.get(name)
         if other is not None and op not in to_b and other not in taken:
             to_b[op] = other
@@ -100,14 +100,14 @@ def _op(side: Side, op: int) -> str:
 
 
 def _match_groups(a: Side, b: Side, to_b: dict[int, int]) -> dict[int, int]:
-    """Matches groups that have no op in common with the other side yet, largest first."""
+    """Matches groups without any matched op, the largest first."""
     free_a, free_b = _free_groups(a, set(to_b)), _free_groups(b, set(to_b.values()))
     pools: dict[int, _Pool] = defaultdict(_Pool)
     for group in free_b:
         pools[_hash(b, group)].add(group, _likely(b, group))
     moved: dict[int, int] = {}
     done_a, done_b = set(to_b), set(to_b.values())
-    # First those that kept their label or the scope they are in, then any.
+    # First groups that kept their label or their parent scope, then any.
     for likely in (True, False):
         for group in free_a:
             pool = pools.get(_hash(a, group))
@@ -117,7 +117,7 @@ def _match_groups(a: Side, b: Side, to_b: dict[int, int]) -> dict[int, int]:
             candidates = pool.some(keys, lambda g: _first_op(b, g) not in done_b)
             if not candidates:
                 continue
-            # Of several, the one whose name has most in common at its end.
+            # Among several, the one whose name has the longest common suffix.
             here = a.analysis.tree.path(group)
             other = max(candidates, key=lambda g: (_common_tail(here, b.analysis.tree.path(g)), -g))
             pairs = _paired(a, group, b, other)
@@ -131,14 +131,14 @@ def _match_groups(a: Side, b: Side, to_b: dict[int, int]) -> dict[int, int]:
 
 
 def _likely(side: Side, group: int) -> list[str | None]:
-    """What a group that moved has probably kept: its label, or the scope it is in."""
+    """Returns what a moved group has probably kept: its label, or its parent scope."""
     tree = side.analysis.tree
     around = tree.path(int(tree.parent[group]))[len(side.prefix) :]
     return [f"label {tree.labels[group]}", f"in {around}"]
 
 
 class _Pool:
-    """Groups of one structure that may be matched; of very many only some are looked at."""
+    """Groups of one structure that may be matched; only some of very many are considered."""
 
     def __init__(self) -> None:
         self._by_key: dict[str | None, deque[int]] = {}
@@ -152,7 +152,7 @@ class _Pool:
         for key in keys:
             groups = self._by_key.get(key, deque())
             while groups and not free(groups[0]):
-                groups.popleft()  # what is taken stays taken
+                groups.popleft()  # a matched group stays matched
             found = [group for group in islice(groups, _TRIED) if free(group)]
             if found:
                 return found
@@ -201,7 +201,7 @@ def _common_tail(a: str, b: str) -> int:
 
 
 def _paired(a: Side, left: int, b: Side, right: int) -> list[tuple[int, int]]:
-    """The ops of two groups of one template, in the order that labels, then names, give."""
+    """Returns the pairs of ops of two groups with one template, ordered by label, then by name."""
     pairs = []
     stack = [(left, right)]
     while stack:
@@ -223,7 +223,7 @@ def _in_order(side: Side, group: int) -> list[int]:
 
 
 def _match_ops(a: Side, b: Side, to_b: dict[int, int]) -> None:
-    """Matches single ops by leaf, inputs and readers, where that says which; a few rounds."""
+    """Matches single ops by leaf, inputs and readers where these are unique; in several rounds."""
     for _ in range(_ROUNDS):
         matched_b = set(to_b.values())
         left = [op for op in a.ops.tolist() if op not in to_b]

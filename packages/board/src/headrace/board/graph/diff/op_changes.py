@@ -1,4 +1,4 @@
-"""What differs between two ops that were matched, in words."""
+"""Describes what differs between two matched ops."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ End = tuple[int, int]
 
 
 def changes(a: Side, b: Side, op: int, other: int, to_b: Mapping[int, int]) -> list[str]:
-    """Returns a sentence for each thing that differs: op, device, an input, an attribute.
+    """Returns a text for each difference: op, device, inputs, attributes.
 
     Args:
-      op: of a.
-      other: of b.
-      to_b: the op of b that each op of a became.
+      op: an op of a.
+      other: the matched op of b.
+      to_b: the matched op of b for each op of a.
     """
     left, right = (node_def_of(s.graph_def, s.analysis, o) for s, o in ((a, op), (b, other)))
     if left is None or right is None:
@@ -42,7 +42,7 @@ def changes(a: Side, b: Side, op: int, other: int, to_b: Mapping[int, int]) -> l
 def _inputs(
     a: Side, b: Side, ours: list[End], theirs: list[End], to_b: Mapping[int, int]
 ) -> list[str]:
-    """Data inputs by their place; control inputs have none."""
+    """Compares data inputs by position, and control inputs as sets."""
     became = [(to_b.get(s, -2) if s >= 0 else -1, port) for s, port in ours]
     if became == theirs:
         return []
@@ -90,5 +90,5 @@ def _attributes(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    # NaN is not itself, but its bytes are.
+    # NaN is unequal to itself, but its bytes are equal.
     return bool(left == right or left.SerializeToString() == right.SerializeToString())

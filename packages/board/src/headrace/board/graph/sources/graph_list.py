@@ -1,4 +1,4 @@
-"""Which graphs a board has, and by what they are called."""
+"""Lists the graphs of the logs, with their names and permanent keys."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Place = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class GraphEntry:
-    """A graph that can be asked for.
+    """A graph that can be requested.
 
     Attributes:
-      key: what an address calls it: unique, and the same whenever the log is read again.
-      title: for people; unique, and the same whatever else comes.
-      place: file, offset and length of its record, and its place in the event's summary.
+      key: identifies the graph in addresses: unique, and the same in every process.
+      title: for display; unique, and independent of graphs that are added later.
+      place: file, offset and length of its record, and its index in the event's summary.
     """
 
     id: int
@@ -53,7 +53,7 @@ class GraphList:
         self._holds_graphs: dict[tuple[int, int, int], bool] = {}
 
     def id_of(self, identity: tuple[Any, ...]) -> int:
-        """Returns the number by which something goes as long as the process lives."""
+        """Returns a number that stays the same for the life of the process."""
         with self._lock:
             return self._ids.setdefault(identity, len(self._ids))
 
@@ -66,10 +66,10 @@ class GraphList:
         return found
 
     def entries(self) -> list[GraphEntry]:
-        """Returns the graphs of the log, by run; of a run its graphs, then its traced steps.
+        """Returns the graphs of the log by run: first its graphs, then its traced steps.
 
-        Of very many graphs of one tag, and of very many steps of one run, the oldest and the
-        newest are listed.
+        If a tag has many graphs, or a run many traced steps, only the oldest and the newest are
+        listed.
         """
         index = self._board.index
         found = []
@@ -84,7 +84,7 @@ class GraphList:
             found += self._steps(of_run)
         taken: set[str] = set()
         for at, entry in enumerate(found):
-            if entry.title in taken:  # a run is named as another run's step
+            if entry.title in taken:  # a run has the same name as a step of another run
                 entry = found[at] = replace(entry, title=f"{entry.title} [{entry.key}]")
             taken.add(entry.title)
         by_id = {entry.id: entry for entry in found}
@@ -137,7 +137,7 @@ class GraphList:
         about: list[str],
     ) -> GraphEntry:
         key = f"{group}/{numbered_step(rows.step, at)}/{name}"
-        if at:  # the first of a series has the plain name, also when others have come
+        if at:  # the first of a series keeps the plain name when others are added
             again = occurrence(rows.step, at)
             about = [*about, f"step {int(rows.step[at])}", *([f"no. {again}"] if again > 1 else [])]
         if about:
@@ -167,24 +167,24 @@ class GraphList:
             try:
                 known = holds_graphs(self._board.records, file, offset, length, key[2])
             except DataLossError:
-                return False  # for now: it may be read again later
+                return False  # not cached, because the file may be readable later
             self._holds_graphs[key] = known
         return known
 
 
 def oldest_and_newest(count: int) -> Iterable[int]:
-    """Returns indices: all of a few, the first and the last of many."""
+    """Returns all indices if there are few, otherwise the first and the last ones."""
     if count <= _OLDEST + _NEWEST:
         return range(count)
     return [*range(_OLDEST), *range(count - _NEWEST, count)]
 
 
 def occurrence(steps: np.ndarray, at: int) -> int:
-    """Returns 1 for the first row of a step, 2 for the next of the same step."""
+    """Returns 1 for the first row of a step, 2 for the next row of the same step, and so on."""
     return int(np.count_nonzero(steps[:at] == steps[at])) + 1
 
 
 def numbered_step(steps: np.ndarray, at: int) -> str:
-    """Returns the step as keys say it: `7`, or `7.2` for the second row of step 7."""
+    """Returns the step in the form of keys: `7`, or `7.2` for the second row of step 7."""
     again = occurrence(steps, at)
     return f"{int(steps[at])}.{again}" if again > 1 else f"{int(steps[at])}"

@@ -1,4 +1,4 @@
-"""Finds the graph in bytes of any of the forms in which TensorFlow writes one."""
+"""Finds the graph in a file of any format in which TensorFlow writes graphs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from headrace.formats.proto.run_pb2 import RunMetadata
 from headrace.formats.proto.saved_model_pb2 import SavedModel
 
 TEXT_LIMIT_BYTES = 32 << 20  # the text parser takes some seconds for each 10 MB
-_OP = re.compile(r"[^\x00-\x1f]{1,256}")  # PyTorch writes aten::conv2d
+_OP = re.compile(r"[^\x00-\x1f]{1,256}")  # any text, because PyTorch writes aten::conv2d
 _LOOK_AT_NODES = 100
 
 
 class NoGraphError(ValueError):
-    """The bytes hold no graph, for the reason that the message gives."""
+    """The bytes contain no graph; the message says why."""
 
 
 def graph_from_bytes(data: bytes) -> tuple[Any, str]:
-    """Returns the GraphDef in the bytes, and which form they had.
+    """Returns the GraphDef in the bytes, and the name of their format.
 
-    The forms are told apart by content: GraphDef, MetaGraphDef, SavedModel, RunMetadata with
-    partition graphs; each in binary or as text.
+    The format is recognised by content: GraphDef, MetaGraphDef, SavedModel, or RunMetadata with
+    partition graphs, each in binary or text form.
 
     Raises: NoGraphError.
     """
@@ -35,7 +35,7 @@ def graph_from_bytes(data: bytes) -> tuple[Any, str]:
     if _looks_like_text(data):
         return _from_text(data)
     best: tuple[int, Any, str] = (0, None, "")
-    # A SavedModel with several meta graphs shows its first one that has nodes.
+    # Of a SavedModel with several meta graphs, the first one with nodes is used.
     for message, form in (
         (GraphDef, "graph_def"),
         (SavedModel, "saved_model"),
@@ -106,7 +106,7 @@ def _merged(metadata: Any) -> Any:
 
 
 def _all_graphs(metadata: Any) -> list[tuple[Any, str]]:
-    """Each graph, and the scope that it goes to."""
+    """Returns each graph with the scope into which it is put."""
     functions = metadata.function_graphs
     if not len(functions):
         return [(graph, "") for graph in metadata.partition_graphs]
@@ -119,7 +119,7 @@ def _all_graphs(metadata: Any) -> list[tuple[Any, str]]:
 
 
 def _put_below(nodes: Any, prefix: str) -> None:
-    """Functions that ran on their own share names: each becomes a scope."""
+    """Moves nodes into a scope: functions that ran separately may use the same names."""
     for node in nodes:
         node.name = prefix + node.name
         for at, text in enumerate(node.input):
@@ -127,7 +127,7 @@ def _put_below(nodes: Any, prefix: str) -> None:
 
 
 def _drop_repeats(functions: Any) -> None:
-    """Of functions of one name, which each device has, the last stays."""
+    """Keeps the last function of each name: every device has its copy."""
     last = {function.signature.name: function for function in functions}
     if len(last) < len(functions):
         kept = [
@@ -146,7 +146,7 @@ def _transfer_key(node: Any) -> tuple[Any, ...]:
 
 
 def _credible_nodes(graph: Any) -> int:
-    """How many nodes there are, if the first ones look like nodes; else 0."""
+    """Returns the number of nodes if the first ones have plausible ops, else 0."""
     nodes = graph.node
     if not len(nodes):
         return 0

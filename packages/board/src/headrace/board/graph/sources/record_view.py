@@ -1,4 +1,4 @@
-"""A record of a log as something to index, of which only the bytes that are asked for are read."""
+"""A view of a record that reads only the bytes that are indexed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import cast
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.wire_format import Malformed, fields
 
-_WINDOW = 256  # a walk over fields reads a few bytes here and there
-_MAX_FIELDS = 4096  # of a message; one with more is not looked through
+_WINDOW = 256  # bytes read at once; iterating over fields needs only a few of them
+_MAX_FIELDS = 4096  # fields of a message that are examined
 _BYTES = 2  # the wire type
 
 _SUMMARY, _TAGGED_RUN_METADATA = 5, 8  # of Event
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 
 
 class RecordView:
-    """The data of one record, whose CRC was checked when it was scanned."""
+    """The data of one record; its CRC was checked when it was scanned."""
 
     def __init__(self, records: RecordAccess, file: int, offset: int, length: int):
         self._records, self._file, self._offset = records, file, offset
@@ -44,23 +44,23 @@ class RecordView:
 
 
 def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, value: int) -> bool:
-    """Whether the run metadata of a record has graphs in it; reads a few hundred bytes.
+    """Returns whether the run metadata of a record has graphs; reads a few hundred bytes.
 
     Args:
-      value: its place in the event's summary; below 0 for a tagged_run_metadata.
-    Raises: DataLossError if the record is not there any more.
+      value: index in the event's summary; negative for a tagged_run_metadata.
+    Raises: DataLossError if the file no longer has the record.
     """
     data = RecordView(records, file, offset, length)
     try:
         for begin, end in _metadata(data, value):
             return any(number in _GRAPHS for number, _ in _parts(data, begin, end))
     except Malformed:
-        pass  # its own page says what is wrong
+        pass  # opening the trace reports the error
     return False
 
 
 def _metadata(data: RecordView, value: int) -> Iterator[Span]:
-    """The place of the RunMetadata in an Event, if there is one."""
+    """Yields the spans of the RunMetadata in an Event."""
     event = (0, len(data))
     if value < 0:
         for tagged in _of(data, event, _TAGGED_RUN_METADATA):

@@ -18,7 +18,7 @@ from headrace.board.graph.structure.tensor_shapes import OutputShapes
 AUXILIARY = 1
 KEPT_ON_MAIN_PATH = 2
 
-_BASE_NODES = 15  # in smaller groups no degree is out of the ordinary
+_BASE_NODES = 15  # smaller groups have no outliers of degree
 _MIN_DEGREE = 4
 _PRIOR_NODES = 5
 _PRIOR_DEGREE = 3
@@ -67,7 +67,7 @@ def auxiliary_nodes(
             low, high = np.percentile(degrees, (25, 75), method="lower")
             limit = max(_MIN_DEGREE, high + spread * (high - low))
             out[children[degrees > limit]] = True
-    # Bookkeeping that now hangs only on what was set apart goes with it.
+    # Bookkeeping that is connected only to auxiliary nodes becomes auxiliary too.
     kept_neighbours = np.bincount(inward[~out[outward]], minlength=count) + np.bincount(
         outward[~out[inward]], minlength=count
     )
@@ -82,7 +82,7 @@ def auxiliary_nodes(
 
 
 def is_bookkeeping(columns: GraphColumns, tree: ScopeTree, shapes: OutputShapes) -> np.ndarray:
-    """Returns bool by vertex: mostly saves, initialises, writes summaries, or is a counter."""
+    """Returns bool by vertex: mostly saves, initialises or summarises, or is a counter."""
     books = _matching(columns.ops, _BOOKKEEPING)[columns.op]
     counters = _counters(columns, tree, shapes)
     silent = _matching(columns.ops, re.compile(r"(Const|Identity|Placeholder)$"))[columns.op]
@@ -96,10 +96,10 @@ def is_bookkeeping(columns: GraphColumns, tree: ScopeTree, shapes: OutputShapes)
 
 
 def heaviest_path(metaedges: MetaEdges, group: int, without: np.ndarray) -> list[int]:
-    """Returns the path of most tensor bytes between a group's children; cycles are cut.
+    """Returns the path with the most tensor bytes between a group's children; cycles are cut.
 
     Args:
-      without: bool by vertex; these are not part of any path.
+      without: bool by vertex; vertices that paths must avoid.
     """
     edges = slice(*np.searchsorted(metaedges.meta_group, (group, group + 1)).tolist())
     src, dst = metaedges.meta_src[edges], metaedges.meta_dst[edges]
@@ -141,7 +141,7 @@ def _matching(texts: list[str], pattern: re.Pattern[str]) -> np.ndarray:
 
 
 def _below(tree: ScopeTree, of_op: np.ndarray) -> np.ndarray:
-    """How many such ops there are at or below each vertex."""
+    """Returns the number of marked ops at or below each vertex."""
     walk = np.argsort(tree.order[: tree.n_ops], kind="stable")
     total = np.concatenate([[0], np.cumsum(of_op[walk].astype(np.int64))])
     places = tree.order[: tree.n_ops][walk]

@@ -1,7 +1,7 @@
-"""Families: templates that are nearly alike share a hue.
+"""Families: similar templates, which share a hue.
 
-Likeness is the weighted Jaccard index of what two templates are made of: their ops with types and
-number of inputs, and the pairs of such ops that an edge joins.
+Similarity is the weighted Jaccard index of the features of two templates: their ops with types and
+number of inputs, and the pairs of such ops that an edge connects.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from headrace.board.graph.structure.scopes import ScopeTree
 from headrace.board.graph.structure.templates import Templates
 
 LIKENESS = 0.9
-FEW_OPS = 20  # smaller templates take part only where they are repeated
-_PAIRS = 5_000  # comparisons in one graph
-_HUES = 24  # what an eye tells apart; families of one hue differ in tone
-_APART = 5  # places between families in one scope, where there is room: 75 degrees
-_TOGETHER = 100  # more families than this in one scope are not kept apart
+FEW_OPS = 20  # smaller templates are considered only if they are repeated
+_PAIRS = 5_000  # maximum number of comparisons in one graph
+_HUES = 24  # hues that the eye can distinguish; families of one hue differ in tone
+_APART = 5  # preferred distance between families in one scope: 75 degrees
+_TOGETHER = 100  # scopes with more families are not considered
 
 
 @dataclass
 class Families:
-    """Groups of like structure; a family has two members or more.
+    """Families of similar templates; a family covers two groups or more.
 
     Attributes:
-      of_template: i32 by template; -1 where it is like no other.
-      near: u32 by template: ops by which it differs from its family's main one, at least 1 where
-        it differs at all; 0 for the main one.
+      of_template: i32 by template; -1 for a template without a family.
+      near: u32 by template: number of ops that differ from the main template of the family, at
+        least 1; 0 for the main template.
       main: the main template of each family, in order of importance; hue: degrees; tone: 0, 1, 2.
     """
 
@@ -66,7 +66,7 @@ def _bag(values: np.ndarray) -> _Bag:
 
 
 class Features:
-    """What lies below a group: its ops and its edges, as slices of two sorted arrays."""
+    """The ops and edges below each group, as slices of two sorted arrays."""
 
     def __init__(
         self, columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, leaf_hash: np.ndarray
@@ -96,7 +96,7 @@ class Features:
 def find_families(
     columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, templates: Templates
 ) -> Families:
-    """Gathers templates around those of most ops times repeats, and gives each family a hue."""
+    """Clusters templates around those with the most ops times groups; assigns hues."""
     features = Features(columns, tree, metaedges, templates.leaf_hash)
     candidates = np.flatnonzero(
         templates.is_group & (templates.ops > 1)
@@ -112,7 +112,9 @@ def find_families(
         return bags[template]
 
     members: list[list[int]] = []
-    by_size: dict[int, list[list[int]]] = defaultdict(list)  # only sizes within 0.9 can be alike
+    by_size: dict[int, list[list[int]]] = defaultdict(
+        list
+    )  # only sizes within a factor of 0.9 can be similar
     pairs = 0
     for template in candidates.tolist():
         ops = int(templates.ops[template])
@@ -126,7 +128,7 @@ def find_families(
                 continue
             pairs += 1
             alike = bag(template).likeness(bag(family[0]))
-            # The same ops and edges, parted into scopes otherwise, are no near match.
+            # Equal ops and edges that are divided into scopes differently are not similar.
             if alike >= LIKENESS and (
                 alike < 1 or _common_children(tree, templates, template, family[0])
             ):
@@ -149,13 +151,13 @@ def find_families(
 
 
 def _nested(tree: ScopeTree, templates: Templates, a: int, b: int) -> bool:
-    """Whether one lies within the other: a scope is always much like what it mostly holds."""
+    """Returns whether one contains the other; a scope is always similar to its largest part."""
     x, y = int(templates.example[a]), int(templates.example[b])
     return tree.is_below(x, y) or tree.is_below(y, x)
 
 
 def _common_children(tree: ScopeTree, templates: Templates, a: int, b: int) -> bool:
-    """Whether half of the children have a like: else the same ops are only parted otherwise."""
+    """Returns whether at least half of the children have an equal one in the other group."""
     of = [templates.of_vertex[tree.children(int(templates.example[t]))] for t in (a, b)]
     bags = [_bag(children) for children in of]
     return bags[0].common(bags[1]) * 2 >= max(len(children) for children in of)
@@ -174,7 +176,7 @@ def _difference(features: Features, templates: Templates, main: int, other: int)
 def _seen_together(
     tree: ScopeTree, templates: Templates, of_template: np.ndarray, count: int
 ) -> list[set[int]]:
-    """For each family those that have a member beside one of its own in some scope."""
+    """Returns for each family the families that occur beside it in some scope."""
     groups = np.arange(tree.n_ops + 1, len(tree))
     family = of_template[templates.of_vertex[groups]]
     groups, family = groups[family >= 0], family[family >= 0]
@@ -189,13 +191,13 @@ def _seen_together(
 
 
 def hues(hashes: list[int], beside: list[set[int]]) -> tuple[list[float], list[int]]:
-    """Returns hue and tone of each family, most important first.
+    """Returns hue and tone of each family, the most important first.
 
-    The hash says where on the circle a family would like to be. It goes to the place nearby that
-    is far from those it is seen beside, and little used; who shares a place differs in tone.
+    The hash determines the preferred hue. A family gets the hue nearby that is far from the hues
+    of the families beside it and rarely used; families that share a hue differ in tone.
 
     Args:
-      beside: for each family, those that are seen together with it.
+      beside: for each family, the families that occur beside it.
     """
     place: list[int] = []
     used = [0] * _HUES

@@ -1,4 +1,4 @@
-"""A GraphDef as arrays: names, ops, devices, types of nodes, and edges between them."""
+"""A GraphDef as arrays: names, ops, devices and types of nodes, and the edges between them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from headrace.formats import op_catalogue
 from headrace.formats.op_signature import TYPE_NAMES
 
 NODE_LIMIT = 2_000_000
-_U16_LIMIT = 65_534  # 65535 says "none" in the bundle
+_U16_LIMIT = 65_534  # 65535 means none
 
 
 class GraphTooLarge(ValueError):
-    """More nodes than the board shows."""
+    """The graph has more nodes than the board shows."""
 
 
 @dataclass
 class Function:
-    """A function of the library: its ops are [first, end) of the columns."""
+    """A function of the library; its ops are rows first to end - 1 of the columns."""
 
     name: str
     first: int
@@ -31,19 +31,18 @@ class Function:
 
 @dataclass
 class GraphColumns:
-    """All that is asked of every node, an array or a list by node index.
+    """The nodes and edges of a graph, as arrays or lists by node index.
 
-    The graph's own nodes come first, in the order of the file, then those of its functions.
+    The graph's own nodes come first, in the order of the file, followed by those of its functions.
 
     Attributes:
       names: full name within the graph, or within the function.
       home: -1, or the index of the function that a node belongs to; i32.
       op, device: index into ops, devices; u16.
-      leaf: index into leaves: op, types and number of data inputs, all that structure knows of a
-        node by itself; i32.
+      leaf: index into leaves, the combinations of op, types and number of data inputs; i32.
       leaf_op: the op (an index) of each leaf.
       edge_src, edge_dst: i32, in the order of the file; edge_port: i16, -1 for control.
-      problems: what was wrong, by kind: how often, and the first case in words.
+      problems: by kind of problem, the number of cases and a description of the first.
     """
 
     names: list[str]
@@ -66,7 +65,7 @@ class GraphColumns:
 
 
 class _StringTable(dict[str, int]):
-    """Numbers for strings, in order of first appearance; what comes too late shares the last."""
+    """Numbers for strings, in order of first appearance; beyond the limit they share the last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +90,7 @@ class _Reader:
         self.dst: list[int] = []
         self.port: list[int] = []
         self.problems: dict[str, tuple[int, str]] = {}
-        # By op and its attributes: the keys of those that hold a type, and a function.
+        # By op and attribute names: the attributes that hold a type or a function.
         self.type_keys: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.calls: dict[str, list[int]] = {}
         self.func_keys: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -104,9 +103,9 @@ class _Reader:
     def nodes(
         self, nodes: Iterable[Any], index: dict[str, int], function_names: set[str]
     ) -> list[list[str]]:
-        """Appends nodes; `index` gets their names, for the edges. Returns: their inputs."""
+        """Appends nodes and adds their names to `index`. Returns: the inputs of each."""
         at = len(self.names)
-        # Local names: this loop and the next are half of the time that a graph takes.
+        # Local variables: this loop and the next take half of the time of analysing a graph.
         type_keys, leaves, ops, devices = self.type_keys, self.leaves, self.ops, self.devices
         func_keys = self.func_keys
         all_inputs: list[list[str]] = []
@@ -117,7 +116,7 @@ class _Reader:
             keys = type_keys.get(kind)
             if keys is None:
                 keys = self._learn(kind, attr)
-            if len(keys) == 1:  # as most
+            if len(keys) == 1:  # the usual case
                 key = keys[0]
                 types: tuple[Any, ...] = ((key, attr[key].type),) if key in attr else ()
             else:
@@ -203,7 +202,7 @@ class _Reader:
         return found, port
 
     def _first_port(self, op: int, output: str) -> int:
-        """The number of a named output, lists counted as one: where it begins, or near it."""
+        """Returns the position of a named output; approximate if a list of outputs precedes it."""
         known = self.first_ports.get((op, output))
         if known is None:
             signature = op_catalogue.find(self.ops.texts[op])
@@ -213,7 +212,7 @@ class _Reader:
         return known
 
     def pseudo_node(self, name: str, op: str, dtype: int, index: dict[str, int]) -> int:
-        """Appends an argument or a result of a function."""
+        """Appends an argument or a result of a function as a node."""
         at = len(self.names)
         self.names.append(name)
         self.op.append(self.ops[op])
@@ -289,6 +288,6 @@ def read_columns(graph_def: Any) -> GraphColumns:
 
 
 def _leaf_text(op: str, arity: int, types: tuple[tuple[str, int], ...]) -> str:
-    """E.g. `MatMul(2) T=float`: the same in every graph that has such a node."""
+    """Returns a text such as `MatMul(2) T=float`, the same in every graph."""
     known = [f"{key}={TYPE_NAMES.get(number, number)}" for key, number in types]
     return " ".join([f"{op}({arity})", *known])

@@ -1,4 +1,4 @@
-"""Hashes of labels, 64 bits each and whole arrays at once; the same on every machine and run."""
+"""64-bit hashes of labels, vectorized; the same on every machine and in every run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def text_hash(text: str) -> int:
-    """Returns 64 bits of a text."""
+    """Returns a 64-bit hash of a text."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
 def mixed(x: np.ndarray) -> np.ndarray:
-    """Returns x with each of its bits spread over all of them.
+    """Returns x with every input bit mixed into all output bits.
 
     Source: Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators".
     """
@@ -28,12 +28,12 @@ def mixed(x: np.ndarray) -> np.ndarray:
 
 
 def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Returns one hash of the ordered pair a, b."""
+    """Returns a hash of the ordered pair (a, b)."""
     return mixed(a * _GOLDEN + mixed(b + _GOLDEN))
 
 
 def summed(values: np.ndarray, at: np.ndarray, count: int) -> np.ndarray:
-    """Returns the hash of the multiset of values that falls to each place 0..count-1."""
+    """Returns, for each place 0 to count - 1, a hash of the multiset of its values."""
     out = np.zeros(count, np.uint64)
     np.add.at(out, at, mixed(values + _GOLDEN))
     return out

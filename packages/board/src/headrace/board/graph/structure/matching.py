@@ -1,4 +1,4 @@
-"""Checks that groups of one hash are of one structure, child by child and edge by edge."""
+"""Checks that groups with equal hashes have equal structure, child by child and edge by edge."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from headrace.board.graph.structure.scopes import ScopeTree
 if TYPE_CHECKING:
     from headrace.board.graph.structure.templates import Labels
 
-CHILD_LIMIT = 2000  # larger groups whose labels tie are taken by their hash: "likely"
-_GUESSES = 64  # of how to break ties, per pair of groups
-_WORK = 400_000  # steps over children and edges in all searches of a graph, some 0.2 s
+CHILD_LIMIT = 2000  # larger groups with ties are compared by hash only
+_GUESSES = 64  # attempts to break ties, per pair of groups
+_WORK = 400_000  # steps over children and edges in all searches of a graph, about 0.2 s
 
 
 @dataclass
 class Outcome:
-    """What the check found.
+    """The result of the check.
 
     Attributes:
-      mismatched: group -> a number that tells its structure from the others of its hash.
-      unproven: groups whose ties could not be matched within the limits.
+      mismatched: groups with another structure than the first group of their hash, and a number
+        that distinguishes it.
+      unproven: groups whose ties could not be resolved within the limits.
     """
 
     mismatched: dict[int, int] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Outcome:
 def same_structure(
     columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges, labels: Labels
 ) -> Outcome:
-    """Compares each group with the first of its hash, under the order that the labels give."""
+    """Compares each group with the first group of the same hash, with children sorted by label."""
     outcome = Outcome()
     groups = np.arange(tree.n_ops, len(tree))
     groups = groups[np.diff(tree.first_child) > 1]
@@ -74,7 +75,7 @@ def same_structure(
 
 
 def _rows(column: np.ndarray, start: list[int], first: int, count: int) -> np.ndarray | None:
-    """One row for each of the groups, or None where they are not equally long."""
+    """Returns one row for each of the groups; None if their lengths differ."""
     starts = start[first : first + count + 1]
     widths = {b - a for a, b in zip(starts, starts[1:])}
     if len(widths) > 1:
@@ -86,7 +87,7 @@ def _rows(column: np.ndarray, start: list[int], first: int, count: int) -> np.nd
 def _children_by_label(
     groups: np.ndarray, tree: ScopeTree, labels: Labels
 ) -> tuple[np.ndarray, list[int]]:
-    """The children of each group, sorted by label; and where each group begins."""
+    """Returns the children of each group sorted by label, and where each group starts."""
     place = np.full(len(tree), -1, np.int64)
     place[groups] = np.arange(len(groups))
     at = place[tree.parent[tree.child]]
@@ -104,7 +105,7 @@ def _edges_by_rank(
     metaedges: MetaEdges,
     labels: Labels,
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Columns source's rank, destination's rank, hash; and where each group begins."""
+    """Returns columns (rank of source, rank of destination, hash), and where each group starts."""
     place = np.full(len(tree), -1, np.int64)
     place[groups] = np.arange(len(groups))
     rank = np.zeros(len(tree), np.int64)
@@ -117,7 +118,7 @@ def _edges_by_rank(
 
 
 class _WorkBudget:
-    """What may still be done; counted, not timed, so that the answer is the same on any day."""
+    """The remaining steps of a search; counted, not timed, so that results are reproducible."""
 
     def __init__(self, amount: int):
         self.left = amount
@@ -128,14 +129,14 @@ class _WorkBudget:
 
 
 class _GroupGraph:
-    """One group as dicts, for the search."""
+    """One group as lists, for the search."""
 
     def __init__(self, labels: np.ndarray, edges: list[np.ndarray]):
         self.labels = labels.tolist()
         self.edges = list(zip(*(column.tolist() for column in edges)))
 
     def refined(self, colours: list[int], work: _WorkBudget) -> list[int] | None:
-        """Colours split along the edges until they stand still; None when the work ran out."""
+        """Returns colours refined along the edges until stable; None if the budget is used up."""
         parts = len(set(colours))
         while work.take(len(colours) + len(self.edges)):
             near: list[list[tuple[int, int, int]]] = [[] for _ in colours]
@@ -151,9 +152,9 @@ class _GroupGraph:
 
 
 def _search(a: _GroupGraph, b: _GroupGraph, work: _WorkBudget) -> bool | None:
-    """Whether there is a matching of a with b; None when the guesses ran out.
+    """Returns whether a and b can be matched; None if the limits were reached.
 
-    Ties are broken by giving one of a the colour of each candidate of b in turn.
+    Ties are broken by giving one vertex of a the same new colour as each candidate of b in turn.
     """
     guesses = [_GUESSES]
 

@@ -1,4 +1,4 @@
-"""Edges metaedges to the group where their ends part, and merged there between its children."""
+"""Metaedges: the edges between ops, merged between the children of their lowest common ancestor."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from headrace.board.graph.structure.scopes import ScopeTree
 
 @dataclass
 class MetaEdges:
-    """Each op edge by the two children, of their lowest common ancestor, that it runs between.
+    """Each op edge with the two children of the lowest common ancestor that it connects.
 
     Attributes:
-      top_src, top_dst: i32 by op edge; a child of `group`; the ops themselves for a self loop.
+      top_src, top_dst: i32 by op edge; children of `group`; the op itself for a self loop.
       group: i32 by op edge; the lowest common ancestor.
       meta_of: i32 by op edge; its meta edge, -1 for a self loop.
       meta_group, meta_src, meta_dst: i32, by meta edge, sorted by group, source, destination.
-      meta_data, meta_control: u32, how many op edges of the kind; meta_bytes: f64, of known sizes.
+      meta_data, meta_control: u32, number of data and control edges; meta_bytes: f64, sum of known
+        sizes.
     """
 
     top_src: np.ndarray
@@ -35,17 +36,17 @@ class MetaEdges:
 
 
 def find_metaedges(columns: GraphColumns, tree: ScopeTree, edge_bytes: np.ndarray) -> MetaEdges:
-    """Lifts all edges, in a sweep per level of the tree.
+    """Finds the metaedges of all groups, one pass per level of the tree.
 
     Args:
-      edge_bytes: f64 by op edge; -1 where the size is not known.
+      edge_bytes: f64 by op edge; -1 where the size is unknown.
     """
     top_src, top_dst = _raise_to_siblings(columns.edge_src, columns.edge_dst, tree)
     group = tree.parent[top_src]
     between = np.flatnonzero(top_src != top_dst)
     vertices = len(tree)
     key = (group[between].astype(np.int64) - tree.n_ops) * vertices + top_src[between]
-    # Two numbers, since the product of three would not fit: pairs are sorted as (group, src), dst.
+    # Two sort keys, (group, src) and dst, because one key of all three would overflow.
     order = np.lexsort((top_dst[between], key))
     edges = between[order]
     key = key[order]

@@ -1,4 +1,4 @@
-"""The tree of name scopes: vertices are the ops, then the groups; the first group is the root."""
+"""The tree of name scopes. Vertices are the ops, then the groups; the first group is the root."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ DEPTH_LIMIT = 100
 GROUP_LIMIT = 2_000_000
 FUNCTIONS_LABEL = "functions"
 
-OWN_NAME_IS_SCOPE = 1  # an op that is called as its scope; its label stands in parentheses
-PSEUDO_GROUP = 2  # the group of all functions, or of one: no part of any name
+OWN_NAME_IS_SCOPE = 1  # an op with the name of its scope; its label is in parentheses
+PSEUDO_GROUP = 2  # the group of all functions or of one, which is not part of names
 
 
 @dataclass
@@ -29,7 +29,7 @@ class ScopeTree:
         first_child[g - n_ops + 1]], in the order in which they first appear.
       size: u32, ops at or below a vertex.
       order: i32, place in a walk from the root, parents first; last: the last place below.
-      too_deep: how many names have more parts than are made groups (the rest stays in the label).
+      too_deep: number of names with too many parts; their remaining parts stay in the label.
     """
 
     n_ops: int
@@ -59,7 +59,7 @@ class ScopeTree:
         return bool(self.order[group] <= self.order[vertex] <= self.last[group])
 
     def path(self, vertex: int) -> str:
-        """The full name of an op or a scope; functions are told as `functions/NAME/...`."""
+        """Returns the full name of an op or scope; functions are below `functions/NAME/`."""
         parts = []
         at = vertex
         if self.flags[at] & OWN_NAME_IS_SCOPE:
@@ -71,7 +71,7 @@ class ScopeTree:
 
 
 class _TreeBuilder:
-    """Groups as they appear; each knows its vertex, parent and where it first appeared."""
+    """Collects the groups in order of appearance, with parent and first op."""
 
     def __init__(self, n_ops: int):
         self.n_ops = n_ops
@@ -81,8 +81,7 @@ class _TreeBuilder:
         self.appeared = [-1]
         self.flags = [0]
         self.too_deep = 0
-        # By the group around and the label: paths as keys would be as long as the names together
-        # are deep.
+        # By parent group and label. Full paths as keys would take memory quadratic in the depth.
         self.inner: dict[tuple[int, str], int] = {}
 
     def new(self, label: str, parent: int, appeared: int, flags: int = 0) -> int:
@@ -96,7 +95,7 @@ class _TreeBuilder:
     def place(
         self, names: list[str], first: int, base: int, parent: np.ndarray, labels: list[str]
     ) -> None:
-        """Finds or makes the group of each name, below `base`."""
+        """Finds or creates the group of each name, below `base`."""
         groups: dict[str, int] = {}
         for at, name in enumerate(names, first):
             scope, slash, label = name.rpartition("/")
@@ -133,7 +132,7 @@ class _TreeBuilder:
 
 
 def scope_tree(columns: GraphColumns) -> ScopeTree:
-    """Returns the tree of a graph's scopes, its functions below a group of their own."""
+    """Returns the tree of a graph's scopes; functions are below a group named `functions`."""
     n = len(columns)
     grower = _TreeBuilder(n)
     parent = np.full(n, n, np.int32)
@@ -181,7 +180,7 @@ def _finished(
     for level in reversed(levels[1:]):
         np.add.at(size, parent[level], size[level])
         np.add.at(weight, parent[level], weight[level])
-    # Place in the walk: after the parent, and after all that is below the siblings before.
+    # Position in the walk: after the parent and after everything below the earlier siblings.
     before = np.cumsum(weight[inner]) - weight[inner]
     start = first_child[parent[inner] - n]
     offset = np.zeros(n + groups, np.int64)

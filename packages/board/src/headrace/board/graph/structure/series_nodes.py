@@ -1,4 +1,4 @@
-"""Series: siblings of one name pattern around an integer, folded into a stack."""
+"""Series nodes: siblings whose names differ only in an integer, shown as one node."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from headrace.board.graph.structure.scopes import ScopeTree
 
 MIN_SCOPES = 3
 MIN_OPS = 5
-_KIN = 0.5  # common kinds of ops, of all their kinds, for a stack of different structures
-_LONGEST = 256  # a label beyond this is nobody's count
-_NUMBERS = 4  # the last ones of a label are tried
+_KIN = 0.5  # share of common op types for a series of different structures
+_LONGEST = 256  # longer labels are not considered
+_NUMBERS = 4  # how many integers of a label are tried, from its end
 _DIGIT = re.compile("[0-9]")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
 class Series:
-    """A stack.
+    """A series node.
 
     Attributes:
-      pattern: e.g. "Mixed_[0-10]".
-      members: vertices, by number.
-      chain: one feeds the next, for most of them; otherwise they stand side by side.
-      varied: its members are of one kind of work, not of one structure.
+      pattern: such as "Mixed_[0-10]".
+      members: vertices, sorted by their integers.
+      chain: whether most members feed the next one; otherwise they run side by side.
+      varied: whether the members have similar op types but different structures.
     """
 
     parent: int
@@ -46,7 +46,7 @@ def find_series(
     template: np.ndarray,
     family_of_template: np.ndarray,
 ) -> list[Series]:
-    """Returns the stacks, by parent; a vertex is in one at most."""
+    """Returns the series nodes, by parent; a vertex is in at most one."""
     kinds = _Kinds(columns, tree)
     found: list[Series] = []
     counts = np.diff(tree.first_child)
@@ -76,7 +76,7 @@ def find_series(
 
 
 class _Kinds:
-    """Which kinds of ops there are below a group; Const and the like say nothing."""
+    """Returns the op types below a group."""
 
     def __init__(self, columns: GraphColumns, tree: ScopeTree):
         self.columns, self.tree = columns, tree
@@ -92,9 +92,10 @@ class _Kinds:
 def _patterns(
     tree: ScopeTree, vertices: list[int], least: int
 ) -> list[tuple[str, list[tuple[int, int]]]]:
-    """Stems ("Mixed_" NUL "") with their (number, vertex), largest first, each vertex once.
+    """Returns stems ("Mixed_" NUL "") with their (integer, vertex), the largest series first.
 
-    "Conv" is number 0 of "Conv_" NUL: that is how TensorFlow makes names unique.
+    Each vertex is used once. "Conv" is number 0 of "Conv_" NUL, because TensorFlow makes names
+    unique by appending _1, _2 and so on.
     """
     stems: dict[str, list[tuple[int, int]]] = defaultdict(list)
     bare = {}
@@ -167,12 +168,12 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def _joined(parent: int, metaedges: MetaEdges) -> set[tuple[int, int]]:
-    """The pairs of a group's children that an edge joins."""
+    """Returns the pairs of a group's children that an edge connects."""
     edges = slice(*np.searchsorted(metaedges.meta_group, (parent, parent + 1)).tolist())
     return set(zip(metaedges.meta_src[edges].tolist(), metaedges.meta_dst[edges].tolist()))
 
 
 def _is_chain(vertices: list[int], joined: set[tuple[int, int]]) -> bool:
-    """Whether at least half of the neighbours in number are joined by an edge."""
+    """Returns whether an edge connects at least half of the consecutive members."""
     steps = list(zip(vertices, vertices[1:]))
     return sum(s in joined or s[::-1] in joined for s in steps) * 2 >= len(steps)

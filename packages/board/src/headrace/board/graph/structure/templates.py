@@ -1,8 +1,9 @@
-"""Templates: groups of one structure. Names, and the order in the file, do not enter.
+"""Templates: groups of equal structure, regardless of names and of the order in the file.
 
-A group's hash is made bottom-up from its children's (Merkle); within the group the children are
-told apart by refining labels along the edges between them (Weisfeiler and Lehman 1968). What an
-edge is attached to inside a child group counts too, so that rewiring shows at any depth.
+The hash of a group is computed bottom-up from the hashes of its children (Merkle tree). Within a
+group, labels of the children are refined along the edges between them (Weisfeiler and Lehman 1968).
+The vertex inside a child group to which an edge is attached counts too, so rewiring at any depth
+changes the hash.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ _IN, _OUT, _GROUP, _EDGE, _INNER = (
 
 @dataclass
 class Templates:
-    """The structures of a graph, by number: most ops times repeats first, then by hash.
+    """The structures of a graph, sorted by number of ops times number of groups, then by hash.
 
     Attributes:
       of_vertex: i32, template of each vertex.
       hash: u64, by template; the same in every graph and run.
-      groups: how many groups (or ops, of an op's template) there are of each; ops: how many ops
-        each has; example: the first vertex of each.
-      exact: bool, by template: its groups were matched child by child, not by hash alone.
-      is_group: bool, by template: not the template of ops only.
-      label: u64 by vertex, its place in the structure of its group; equal for what may be swapped.
+      groups: number of groups (or ops) of each template; ops: number of ops in one of them;
+        example: the first vertex of each.
+      exact: bool, by template: whether its groups were compared child by child, not only by hash.
+      is_group: bool, by template: whether it is the template of a group.
+      label: u64 by vertex, its role in the structure of its group; equal for interchangeable ones.
       leaf_hash: u64 by leaf of the columns.
     """
 
@@ -56,7 +57,7 @@ class Templates:
 
 
 class Labels:
-    """The refinement: `hash` of each vertex's template, `label` of each within its group."""
+    """The refinement: `hash` is the template of each vertex, `label` its role within its group."""
 
     def __init__(self, columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges):
         self.columns, self.tree, self.metaedges = columns, tree, metaedges
@@ -87,7 +88,7 @@ class Labels:
             self._refine(here, np.flatnonzero(level_of_meta == level))
 
     def _hash_edges(self, edges: np.ndarray) -> None:
-        """A hash of each meta edge: the multiset of (port, place inside each end) of its edges."""
+        """Hashes each metaedge: the multiset of (port, position inside each end) of its edges."""
         columns, metaedges = self.columns, self.metaedges
         place = joined(
             self._place_inside(columns.edge_src[edges], metaedges.top_src[edges]),
@@ -97,7 +98,7 @@ class Labels:
         np.add.at(self.meta_hash, metaedges.meta_of[edges], mixed(joined(place, port)))
 
     def _place_inside(self, vertex: np.ndarray, top: np.ndarray) -> np.ndarray:
-        """A hash of the labels from each vertex up to, and without, its ancestor `top`."""
+        """Returns a hash of the labels from each vertex up to its ancestor `top`, without `top`."""
         at = vertex.copy()
         place = np.repeat(_INNER, len(at))
         below = np.flatnonzero(at != top)
@@ -108,7 +109,7 @@ class Labels:
         return place
 
     def _refine(self, groups: np.ndarray, meta: np.ndarray) -> None:
-        """Labels the children of groups (of one level), then hashes the groups."""
+        """Labels the children of the groups of one level, then hashes the groups."""
         tree, metaedges = self.tree, self.metaedges
         first = tree.first_child
         counts = first[groups - tree.n_ops + 1] - first[groups - tree.n_ops]
@@ -120,7 +121,7 @@ class Labels:
         src, dst = place[metaedges.meta_src[meta]], place[metaedges.meta_dst[meta]]
         edge = self.meta_hash[meta]
         label = mixed(self.hash[child])
-        # A group is refined until its partition stands still; how often depends on it alone.
+        # A group is refined until its partition is stable, independently of all other groups.
         active = np.zeros(len(groups), bool)
         active[owner[src]] = True
         parts = _parts(label, owner, len(groups))
@@ -156,7 +157,7 @@ def _heights(tree: ScopeTree) -> np.ndarray:
 
 
 def _parts(label: np.ndarray, owner: np.ndarray, groups: int) -> np.ndarray:
-    """How many different labels each group has."""
+    """Returns the number of different labels in each group."""
     _, index = np.unique(label ^ mixed(owner.astype(np.uint64)), return_index=True)
     return np.bincount(owner[index], minlength=groups)
 
@@ -169,7 +170,7 @@ def find_templates(columns: GraphColumns, tree: ScopeTree, metaedges: MetaEdges)
     for vertex, salt in different.mismatched.items():
         hashes[vertex] = joined(hashes[vertex : vertex + 1], _seed(f"differs {salt}"))[0]
     unique, example, of_vertex = np.unique(hashes, return_index=True, return_inverse=True)
-    # A group around a single child is not a second one of the kind.
+    # A group with a single child has the same template as the child and is not counted again.
     counted = np.ones(len(tree), bool)
     counted[tree.n_ops :] = np.diff(tree.first_child) != 1
     groups = np.bincount(of_vertex[counted], minlength=len(unique))

@@ -1,4 +1,4 @@
-"""Shapes, types and bytes of what each op puts out, as far as the graph says."""
+"""Shapes, types and sizes of the outputs of each op, as far as the graph records them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.formats import op_catalogue
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.op_signature import TYPE_NAMES, Signature
 
-_OUTPUTS_LIMIT = 4096  # of one node; more are not told apart
+_OUTPUTS_LIMIT = 4096  # of one node; further outputs are ignored
 
 
 @dataclass
@@ -21,7 +21,7 @@ class OutputShapes:
     """What is known about outputs.
 
     Attributes:
-      texts: what shapes there are in words, as "float [32, 8, 8, 64]"; several outputs of an op
+      texts: the different shapes as text, such as "float [32, 8, 8, 64]"; several outputs of an op
         are joined by "; ".
       text: i32 by op, index into texts; -1 unknown.
       bytes: f64 by op, of its first output; -1 unknown.
@@ -35,7 +35,7 @@ class OutputShapes:
 
 
 def output_shapes(graph_def: Any, columns: GraphColumns) -> OutputShapes:
-    """Reads the shapes that the writer of the graph has left in it."""
+    """Reads the shapes that are recorded in a graph."""
     n = len(columns)
     known: dict[Any, tuple[int, list[float]]] = {}
     texts: dict[str, int] = {}
@@ -87,9 +87,9 @@ def nodes_in_order(graph_def: Any, columns: GraphColumns) -> Iterator[tuple[int,
 
 
 def output_types(node: Any) -> tuple[list[int], bool]:
-    """Returns the DataType numbers of a node's outputs, 0 where nobody knows.
+    """Returns the DataType numbers of a node's outputs (0: unknown).
 
-    And whether all nodes of the same op and types have the same.
+    Also returns whether all nodes of this op and these types have the same outputs.
     """
     signature = op_catalogue.find(node.op)
     attr = node.attr
@@ -127,7 +127,7 @@ def _default_type(signature: Signature, name: str) -> int:
 
 
 def _own_shape(attr: Any, op: str) -> Any:
-    """The shape that a placeholder, a variable or a constant carries as an attribute."""
+    """Returns the shape attribute of a placeholder, variable or constant; None without one."""
     if op == "Const":
         return attr["value"].tensor.tensor_shape if "value" in attr else None
     if op in ("Placeholder", "PlaceholderV2", "VariableV2", "Variable", "TemporaryVariable"):
@@ -137,19 +137,19 @@ def _own_shape(attr: Any, op: str) -> Any:
 
 
 def shape_text(shape: Any) -> str:
-    """E.g. `[32, ?, 64]`; `[...]` for an unknown rank."""
+    """Returns a shape as text, such as `[32, ?, 64]`; `[...]` for an unknown rank."""
     if shape.unknown_rank:
         return "[...]"
     return "[" + ", ".join(str(d.size) if d.size >= 0 else "?" for d in shape.dim) + "]"
 
 
 def type_name(number: int) -> str:
-    """E.g. `float`; `type 250` for what nobody knows; a reference's is its base's."""
+    """Returns the name of a DataType, such as `float`; `type 250` for an unknown one."""
     return TYPE_NAMES.get(number % 100, f"type {number}") if number else ""
 
 
 def shape_bytes(shape: Any, dtype: int) -> float:
-    """Bytes of a tensor; -1 where a dimension, or the size of an element, is unknown."""
+    """Returns the bytes of a tensor; -1 if a dimension or the element size is unknown."""
     size = element_bytes(dtype)
     if shape.unknown_rank or size <= 0:
         return -1.0
@@ -162,7 +162,7 @@ def shape_bytes(shape: Any, dtype: int) -> float:
 
 
 def element_bytes(dtype: int) -> int:
-    """Bytes of an element; 0 where that differs between elements."""
+    """Returns the bytes of an element; 0 if elements differ in size."""
     try:
         return as_dtype(dtype % 100).size
     except TypeError:

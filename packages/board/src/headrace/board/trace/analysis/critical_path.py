@@ -1,4 +1,4 @@
-"""What a step had to wait for: the chain of slices that ends with the last one to end."""
+"""The critical path of a step: the chain of slices that ends with the last slice to finish."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from headrace.board.trace.reading.graph_edges import GraphEdges
 from headrace.board.trace.reading.step_trace import RECV, TRANSFER, StepTrace
 
 END, INPUT, LANE, SENT, TIME = "end", "input", "lane", "sent", "time"
-_MAX_HOPS = 64  # through nodes without a slice, between two that have one
-_MAX_BETWEEN = 4096  # such nodes that are looked at for one slice
+_MAX_HOPS = 64  # consecutive nodes without a slice that are followed
+_MAX_BETWEEN = 4096  # nodes without a slice that are followed for one slice
 
 
 @dataclass(frozen=True)
 class CriticalPath:
-    """Slices in order of time, each the reason for which the next began when it did."""
+    """Slices in order of time; each one determined when the next one started."""
 
     slices: np.ndarray  # i64[p]
-    why: list[str]  # how each let the next one go: it is its input, was on its lane, sent to it
-    self_ns: np.ndarray  # i64[p], its own part of the path
-    gap_ns: np.ndarray  # i64[p], from the end of the one before to its start
-    cut_short: int = 0  # nodes whose inputs were not all followed, for there were too many
+    why: list[str]  # how each released the next: as its input, on its lane, or by sending to it
+    self_ns: np.ndarray  # i64[p], the part of the path that the slice covers
+    gap_ns: np.ndarray  # i64[p], from the end of the previous slice to its start
+    cut_short: int = 0  # nodes with too many inputs to follow all of them
 
     def __len__(self) -> int:
         return len(self.slices)
@@ -32,10 +32,10 @@ class CriticalPath:
 def critical_path(trace: StepTrace, graph_edges: GraphEdges | None = None) -> CriticalPath:
     """Walks back from the slice that ended last.
 
-    What a slice waited for is the last to end of: the slices of its inputs (by the labels of the
-    trace, else by the graph), the _Send of a _Recv, and the slice before it on its lane, unless it
-    was scheduled only after that had ended. A slice that has none of these waited for the last one
-    to end before it, anywhere.
+    A slice waited for whichever of these ended last: the slices of its inputs (from the labels of
+    the trace, else from the graph), the _Send of a _Recv, and the previous slice on its lane unless
+    the slice was scheduled after that one ended. A slice without any of these waited for the last
+    slice in any lane that ended before it.
 
     Args:
       graph_edges: the graph that ran, for traces whose labels do not name inputs.
@@ -72,11 +72,11 @@ def critical_path(trace: StepTrace, graph_edges: GraphEdges | None = None) -> Cr
 
 
 class Predecessors:
-    """The names whose slices feed the slices of a name, through nodes that have none."""
+    """Finds the names whose slices feed the slices of a name, through nodes without slices."""
 
     def __init__(self, trace: StepTrace, graph_edges: GraphEdges) -> None:
         self._trace, self._wiring = trace, graph_edges
-        self.cut_short = 0  # names for which not all nodes without a slice were looked at
+        self.cut_short = 0  # names with too many nodes without slices to follow all of them
         self._found: dict[int, tuple[int, ...]] = {}
         self._arrivals = self._tensors_that_arrived()
         self._fused_into: dict[str, str] = {}
@@ -95,7 +95,7 @@ class Predecessors:
         return bool(self._of_name or self._wiring)
 
     def of(self, name: int) -> tuple[int, ...]:
-        """Returns: ids of the names that feed a name."""
+        """Returns the ids of the names that feed a name."""
         known = self._found.get(name)
         if known is None:
             known = self._found[name] = self._walk(name)
@@ -135,7 +135,7 @@ class Predecessors:
         return self._of_name.get(node) or self._wiring.inputs.get(node, ())
 
     def _tensors_that_arrived(self) -> dict[str, str]:
-        """_Recv nodes whose tensor has a RecvTensor slice, named after the tensor."""
+        """Returns the _Recv nodes whose tensor has a RecvTensor slice, with the tensor."""
         return {
             node: told.tensor
             for node, told in self._wiring.rendezvous.items()
@@ -146,7 +146,7 @@ class Predecessors:
 class _Walk:
     def __init__(self, trace: StepTrace, feeds: Predecessors) -> None:
         self._trace, self._feeds = trace, feeds
-        # Indexing a memoryview is several times quicker than indexing an array.
+        # Indexing a memoryview is several times faster than indexing an array.
         self._start, self._end, self._scheduled, self._name, self._lane, self._kind = (
             np.ascontiguousarray(column).data
             for column in (
@@ -167,7 +167,7 @@ class _Walk:
         self._ends: np.ndarray | None = None
 
     def before(self, at: int) -> tuple[int, str, int] | None:
-        """Returns: what a slice waited for, how, and until when; None at the begin."""
+        """Returns the slice that another one waited for, how, and until when; None at the start."""
         start, end = self._start[at], self._end[at]
         kind = self._kind[at]
         best: tuple[int, int, int, str] | None = None  # until, preference, slice, why
@@ -192,18 +192,18 @@ class _Walk:
         return None if best is None else (best[2], best[3], best[0])
 
     def _earlier(self, a: int, b: int) -> bool:
-        """Whether a is before b in an order that has no circles, so that a walk ends."""
+        """Returns whether a is before b in a total order, so that every walk ends."""
         return (self._end[a], self._start[a], a) < (self._end[b], self._start[b], b)
 
     def _latest(self, name: int, start: int) -> list[int]:
-        """Returns: the last slice of a name to end by then, or to begin by then."""
+        """Returns the last slices of a name that ended, or started, by a time."""
         low, high = self._bounds[name], self._bounds[name + 1]
         if high - low == 1:
             only = self._named[low]
             return [only] if self._start[only] <= start else []
         ended = bisect_right(self._named_ends, start, low, high)
         found = [self._named[ended - 1]] if ended > low else []
-        # A node's outputs go out shortly before its end is noted.
+        # A node propagates its outputs shortly before its end is recorded.
         if ended < high and self._start[self._named[ended]] < start:
             found.append(self._named[ended])
         return found

@@ -1,4 +1,4 @@
-"""How much each allocator held over a step."""
+"""How much memory each allocator held during a step."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RECORDS, IN_USE, OUTPUTS = "records", "in_use", "outputs"
 
 @dataclass(frozen=True)
 class MemoryCurve:
-    """Bytes held from each time on, until the next."""
+    """Bytes held from each time until the next."""
 
     allocator: str
     task: str
-    source: str  # records: allocations and releases; in_use: what the allocator said it held;
-    # outputs: an estimate, each output held from its node's start to the end of its last reader
+    source: str  # records: allocations and releases; in_use: what the allocator reported;
+    # outputs: an estimate, each output held from its node's start to its last reader's end
     time: np.ndarray  # i64[k], ns, rising
     bytes: np.ndarray  # i64[k]
 
@@ -34,7 +34,7 @@ class MemoryCurve:
 
 
 def memory_curves(trace: StepTrace, graph_edges: GraphEdges | None = None) -> list[MemoryCurve]:
-    """Returns: a curve for each allocator of each task; by the best that the trace tells."""
+    """Returns a curve for each allocator of each task, from the best data that the trace has."""
     columns = trace.columns
     if not len(columns.memory_slice):
         return _estimated(trace, graph_edges or GraphEdges())
@@ -56,7 +56,7 @@ def memory_curves(trace: StepTrace, graph_edges: GraphEdges | None = None) -> li
             time, change = absolute - trace.origin_ns, columns.memory_bytes[records]
             order = np.argsort(time, kind="stable")
             time, held = _steps(time[order], np.cumsum(change[order]))
-            # What was there before the step is not in the records: the curve is above it.
+            # Allocations before the step are not recorded; the curve is raised above zero.
             held = held - min(0, int(held.min()))
             source = RECORDS
         else:
@@ -74,7 +74,7 @@ def memory_curves(trace: StepTrace, graph_edges: GraphEdges | None = None) -> li
 def reduce_curve(
     curve: MemoryCurve, t0: float, t1: float, px: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns: times and bytes, at most the first, least, greatest and last of each pixel."""
+    """Returns times and bytes, at most the first, smallest, largest and last of each pixel."""
     time, held = curve.time, curve.bytes
     low = max(0, int(np.searchsorted(time, t0, side="right")) - 1)
     high = int(np.searchsorted(time, t1, side="right")) + 1
@@ -93,7 +93,7 @@ def reduce_curve(
 
 
 def _parted(group: np.ndarray) -> list[np.ndarray]:
-    """Returns: the indices of each group, in order, the groups by number."""
+    """Returns the indices of each group in order, sorted by group."""
     order = np.argsort(group, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
@@ -106,7 +106,7 @@ def _where_first(
 
 
 def _steps(time: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns: one point a time, the last of those that are there."""
+    """Returns one point per time, the last one of each."""
     last = np.flatnonzero(np.diff(time, append=time[-1] + 1)) if len(time) else np.empty(0, int)
     return time[last], held[last]
 
@@ -122,7 +122,7 @@ def _estimated(trace: StepTrace, graph_edges: GraphEdges) -> list[MemoryCurve]:
         for feed in feeds.of(name):
             last_reader[feed] = max(last_reader[feed], until)
     until = np.maximum(last_reader[trace.name[made]], trace.end[made])
-    until[last_reader[trace.name[made]] == 0] = trace.duration_ns  # nobody read it: a result
+    until[last_reader[trace.name[made]] == 0] = trace.duration_ns  # without a reader it is a result
     curves = []
     tasks = sorted({lane.task for lane in trace.lanes})
     number = {task: i for i, task in enumerate(tasks)}

@@ -1,4 +1,4 @@
-"""Waits that stand out: the significant delays of a step, each with what it waited for."""
+"""Stalls: the significant waits of a step, each with the slice that was waited for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUEUE = "queue"
 
 @dataclass(frozen=True)
 class Stall:
-    """A wait of a slice; source is the slice that let it go, -1 where the trace does not tell."""
+    """A wait of a slice; source is the slice that released it, or -1 if unknown."""
 
     source: int
     target: int
@@ -28,7 +28,7 @@ class Stall:
 def find_stalls(trace: StepTrace, most: int = 500) -> list[Stall]:
     """Finds waits above 1 % of the step and 3 times the median wait of their kind.
 
-    Returns: the longest first, at most `most`.
+    Returns: at most `most` stalls, the longest first.
     """
     if not len(trace):
         return []
@@ -45,7 +45,7 @@ def find_stalls(trace: StepTrace, most: int = 500) -> list[Stall]:
     found += _unseen_transfers(trace, most)
     queued = trace.start - trace.scheduled
     for at in _outstanding(queued, trace.duration_ns, most).tolist():
-        # What ran there last is what it waited for.
+        # The slice waited for the previous one on its lane.
         ahead = at - 1 if at and trace.lane[at - 1] == trace.lane[at] else -1
         found.append(
             Stall(
@@ -61,9 +61,10 @@ def find_stalls(trace: StepTrace, most: int = 500) -> list[Stall]:
 
 
 def _unseen_transfers(trace: StepTrace, most: int) -> list[Stall]:
-    """Waits for a tensor from another device of which the trace has no _Recv.
+    """Returns waits for tensors of other devices whose _Recv is not in the trace.
 
-    From when it was made, or the lane of its first reader was free, until that reader was ready.
+    Such a wait lasts from the time when the tensor was computed and the lane of its first reader
+    was free, until the reader was scheduled.
     """
     moves = trace.transfers
     at = np.flatnonzero(~moves.direct)
@@ -89,7 +90,7 @@ def _unseen_transfers(trace: StepTrace, most: int) -> list[Stall]:
 
 
 def _outstanding(waits: np.ndarray, step_ns: int, most: int) -> np.ndarray:
-    """Returns: i64[k], where a wait stands out of the others, the longest first."""
+    """Returns i64[k]: the indices of significant waits, the longest first."""
     some = waits[waits > 0]
     if not len(some):
         return np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""Several steps side by side: what each op and node took in each."""
+"""Compares several steps: the time of each op and node in each step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAX_NODES = 200
 
 
 def compare_steps(traces: list[StepTrace]) -> dict[str, list[dict[str, Any]]]:
-    """Adds up each step by op and by node; what repeats other slices does not count.
+    """Adds up each step by op and by node, without slices that duplicate others.
 
-    Returns: `ops` by the largest total, `nodes` by the largest difference between two steps.
+    Returns: `ops` sorted by the largest total, `nodes` by the largest difference between steps.
     """
     once = [np.flatnonzero(unique_slices(t)) for t in traces]
     by_op = [_sums(t.ops, t.op[at], t.duration[at]) for t, at in zip(traces, once, strict=True)]

@@ -1,4 +1,4 @@
-"""Sums over a selection of a trace, by op, by device, by lane and by node; exact to the ns."""
+"""Sums over a window of a trace by op, device, lane and node, exact to the nanosecond."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_NODES = 200
 
 @dataclass(frozen=True)
 class Totals:
-    """Rows are objects of the reply, the largest total first."""
+    """Rows are JSON objects of the reply, the largest total first."""
 
     by_op: list[dict[str, Any]]
     by_device: list[dict[str, Any]]
@@ -32,13 +32,13 @@ def totals_of(
     t1: float | None = None,
     lanes: Sequence[int] | None = None,
 ) -> Totals:
-    """Adds up what of each slice lies in a window.
+    """Adds up the parts of slices that lie in a window.
 
-    What repeats other slices (see `unique_slices`) counts by lane and device only.
+    Slices that duplicate others (see `unique_slices`) count only by lane and device.
 
     Args:
-      t0: ns; from the begin if None.
-      t1: ns; to the end if None.
+      t0: start of the window in ns; None: start of the step.
+      t1: end of the window in ns; None: end of the step.
       lanes: ids; all if None.
     """
     low = 0 if t0 is None else int(np.floor(t0))

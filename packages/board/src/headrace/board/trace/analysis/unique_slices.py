@@ -1,4 +1,4 @@
-"""Which slices tell of work that other slices do not tell of as well."""
+"""Finds slices that duplicate others, so that sums count all work once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from headrace.board.trace.reading.step_trace import TRANSFER, StepTrace
 
 
 def duplicate_lanes(trace: StepTrace) -> np.ndarray:
-    """Returns: bool by lane, a GPU's `stream:all` where its other streams are there too."""
+    """Returns bool by lane: a GPU's `stream:all` if the trace has its other streams too."""
     repeats = np.zeros(len(trace.lanes), bool)
     single = {
         (lane.task, device)
@@ -21,10 +21,10 @@ def duplicate_lanes(trace: StepTrace) -> np.ndarray:
 
 
 def unique_slices(trace: StepTrace) -> np.ndarray:
-    """Returns: bool by slice, without those that repeat others.
+    """Returns bool by slice: False for slices that duplicate others.
 
-    A GPU's `stream:all` repeats its other streams; and the slices that the GPU itself has are the
-    launches of kernels, where its streams show those.
+    A GPU's `stream:all` duplicates its other streams. Slices of the GPU device itself are kernel
+    launches, which duplicate the kernels on its streams.
     """
     repeats = duplicate_lanes(trace)
     once = ~repeats[trace.lane]

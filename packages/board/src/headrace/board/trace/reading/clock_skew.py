@@ -1,4 +1,4 @@
-"""How far the clocks of tasks are apart, from what they sent each other."""
+"""Estimates the clock differences of tasks from the tensors that they sent each other."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 def clock_shifts(
     tasks: int, source: np.ndarray, target: np.ndarray, cause: np.ndarray, effect: np.ndarray
 ) -> list[int]:
-    """What to add to the times of each task, so that nothing arrives before it was sent.
+    """Returns what to add to the times of each task, so that no tensor arrives before it was sent.
 
-    Between two tasks each transfer bounds the difference of their clocks on one side. If no
-    difference lies within the bounds the clocks stay as they are; if it does not, the middle of
-    both bounds is taken (as NTP does: the quickest way there took as long as the quickest way
-    back), or the one bound there is. Tasks that sent each other nothing stay as they are.
+    Each transfer bounds the clock difference of two tasks on one side. If zero lies within the
+    bounds, the clocks are not shifted. Otherwise the shift is the middle of both bounds (as in NTP:
+    the fastest transfers in both directions took equally long), or the only bound. Tasks that
+    exchanged nothing are not shifted.
 
     Args:
-      tasks: how many; task 0 keeps its time.
+      tasks: number of tasks; task 0 is not shifted.
       source: i64[t], the task of each cause.
       target: i64[t], the task of each effect.
       cause: i64[t], ns on the clock of source.
@@ -33,7 +33,7 @@ def clock_shifts(
     shifts = [0] * tasks
     placed = [False] * tasks
     for first in range(tasks):
-        # Outwards from the first one, always over the link whose bounds are closest together.
+        # Outwards from the first task, always along the link with the narrowest bounds.
         links = [(0.0, first, first)]
         while links:
             _, known, other = heapq.heappop(links)
@@ -53,7 +53,7 @@ def clock_shifts(
 def _least_shifts(
     tasks: int, source: np.ndarray, target: np.ndarray, cause: np.ndarray, effect: np.ndarray
 ) -> dict[tuple[int, int], int]:
-    """Returns: for (a, b) the least that b must be shifted by more than a."""
+    """Returns for each (a, b) by how much more than a task b must be shifted at least."""
     across = source != target
     if not across.any():
         return {}
@@ -66,13 +66,13 @@ def _least_shifts(
 
 
 def _width(least: dict[tuple[int, int], int], known: int, other: int) -> float:
-    """Returns: how far the bounds of a link are apart."""
+    """Returns the distance between the bounds of a link."""
     there, back = least.get((known, other)), least.get((other, known))
     return float("inf") if there is None or back is None else abs(-back - there)
 
 
 def _between(there: int | None, back: int | None, known: int) -> int:
-    """Returns: the shift of the other task, over that of the known one."""
+    """Returns the shift of the other task relative to the known one."""
     low = there if there is not None else None
     high = -back if back is not None else None
     still = -known  # the other task keeps its own time

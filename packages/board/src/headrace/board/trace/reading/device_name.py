@@ -13,7 +13,7 @@ _MAX_CHARACTERS = 1000  # of a name, for its place among others
 
 @dataclass(frozen=True)
 class DeviceName:
-    """A device's name in parts; task is "" where the trace names none."""
+    """The parts of a device name; task is "" if the trace does not name it."""
 
     task: str  # /job:worker/replica:0/task:1
     device: str  # GPU:0
@@ -25,7 +25,7 @@ class DeviceName:
 
     @property
     def title_of_task(self) -> str:
-        """The task as a reader says it: `worker 1`."""
+        """The task in short form: `worker 1`."""
         found = re.match(r"^/job:([^/]+)(?:/replica:([0-9]+))?(?:/task:([0-9]+))?$", self.task)
         if found is None:
             return self.task or "this process"
@@ -37,7 +37,7 @@ class DeviceName:
 
 @lru_cache(maxsize=4096)
 def read_device(text: str) -> DeviceName:
-    """Takes a device's name apart; any text is one."""
+    """Splits a device name into its parts; accepts any text."""
     task = _TASK.match(text)
     head = task[0] if task else ""
     rest = text[len(head) :].strip("/")
@@ -54,7 +54,7 @@ def read_device(text: str) -> DeviceName:
 
 
 def in_reading_order(text: str) -> list[tuple[int, int | str]]:
-    """A key that sorts numbers in names by their value: task:2 before task:10."""
+    """Returns a sort key that compares numbers in names by value: task:2 before task:10."""
     parts = _DIGITS.split(text[:_MAX_CHARACTERS])
     # The split puts numbers at the odd places.
     return [(0, int(p)) if at % 2 else (1, p) for at, p in enumerate(parts) if p]

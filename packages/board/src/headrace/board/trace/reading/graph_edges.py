@@ -1,4 +1,4 @@
-"""Which node feeds which, from the graphs of a run or of one step."""
+"""The edges between nodes, from the graph of a run or the partition graphs of a step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTITION_GRAPHS = 3  # of RunMetadata
 
 @dataclass(frozen=True)
 class Rendezvous:
-    """What a _Send or _Recv node of a partition says of itself."""
+    """Attributes of a _Send or _Recv node of a partition graph."""
 
     op: str
     tensor: str
@@ -26,7 +26,7 @@ class Rendezvous:
 
 @dataclass
 class GraphEdges:
-    """The inputs of each node, by name; a _Recv is fed by the _Send of the same tensor."""
+    """The inputs of each node by name; the _Send of a tensor is an input of its _Recv."""
 
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ops: dict[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class GraphEdges:
 
 
 def read_edges(graphs: Iterable[graph_pb2.GraphDef]) -> GraphEdges:
-    """Reads the edges of graphs that together are one step: partitions, or one graph."""
+    """Reads the edges of one graph, or of the partition graphs of one step."""
     made = GraphEdges()
     sends: dict[tuple[str, str, str], str] = {}
     recvs: list[tuple[str, tuple[str, str, str]]] = []
@@ -64,7 +64,7 @@ def read_edges(graphs: Iterable[graph_pb2.GraphDef]) -> GraphEdges:
 
 
 def partitions_of(metadata: bytes | memoryview) -> list[graph_pb2.GraphDef]:
-    """Returns: the partition_graphs of a RunMetadata; what cannot be read is left out."""
+    """Returns the partition_graphs of a RunMetadata, without those that cannot be parsed."""
     found = []
     view = memoryview(metadata)
     try:

@@ -1,4 +1,4 @@
-"""Which lane each slice lies on: a thread of a device of a task, or a stream, or its transfers."""
+"""Assigns slices to lanes: a thread or stream of a device, or the transfers of a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ try:
 except ImportError:  # not compiled
     from headrace.board.trace.reading.scan_step_stats_python import numbered_pairs, rows_of
 
-_TRANSFERS = np.int64(1) << 32  # the thread of what arrived over the network
+_TRANSFERS = np.int64(1) << 32  # thread number of the lane for network transfers
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ def lay_lanes(
     """Assigns slices to lanes.
 
     Args:
-      columns: of the trace; slices of a lane are of one task, so that its own clock will do.
+      columns: the slices; times may be on the clock of each task, since a lane belongs to one task.
       devices: one for each of columns.devices.
-      arrived: bool[n], the slices that are transfers between tasks: their own lanes.
-    Returns: the lanes in order of the page; the order of slices, i64[n], by lane and time; the lane
-      of each slice in that order, i32[n].
+      arrived: bool[n], the transfers between tasks, which get lanes of their own.
+    Returns: the lanes in order of display; i64[n], the order of slices by lane and time; i32[n],
+      the lane of each slice in that order.
     """
     start, end = columns.start, columns.end
     thread = columns.thread.astype(np.int64)
@@ -53,7 +53,7 @@ def lay_lanes(
     keys = list(zip(columns.device[begins].tolist(), thread[begins].tolist(), strict=True))
     places = [_place(devices[d], t, columns.thread_names.get((d, t), "")) for d, t in keys]
     by_page = sorted(range(len(places)), key=lambda i: places[i][0])
-    # Of 16 bits numpy sorts by radix; a trace of more lanes is not one to be drawn.
+    # NumPy sorts 16-bit integers by radix sort, which is faster.
     rank = np.empty(len(places), np.uint16 if len(places) < 1 << 16 else np.int32)
     rank[by_page] = np.arange(len(places))
     rank_of_slice = rank[group]
@@ -83,10 +83,10 @@ def lay_lanes(
 
 
 def _by_time(part: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Sorts slices by their start.
+    """Sorts slices by start.
 
-    Of those that start together the longer goes first, so that a caller lies above its callees; but
-    what takes no time goes before it, and so on the same row.
+    Of slices that start together the longer comes first, so that a caller is above its callees;
+    slices of zero duration come before it and stay in the same row.
     """
     begins = start[part]
     if (begins[1:] < begins[:-1]).any():
@@ -99,7 +99,7 @@ def _by_time(part: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray
 
 
 def _place(device: DeviceName, thread: int, name: str) -> tuple[list, str, str, str, str]:
-    """Returns: a key that sorts lanes, then task, device and stream, its title, and thread."""
+    """Returns a sort key for lanes, then task, device and stream, title, and thread."""
     arrived = thread == int(_TRANSFERS)
     title = device.device + (f" {device.stream.replace(':', ' ')}" if device.stream else "")
     key = "/".join(part for part in (device.device, device.stream) if part)

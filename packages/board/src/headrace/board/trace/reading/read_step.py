@@ -1,4 +1,4 @@
-"""From the bytes of a RunMetadata to a StepTrace."""
+"""Reads a StepTrace from the bytes of a RunMetadata."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_step(metadata: bytes | memoryview, graph_edges: GraphEdges | None = Non
 
     Args:
       metadata: a serialised RunMetadata.
-      graph_edges: of its partition graphs; read from the metadata if None.
+      graph_edges: edges of the partition graphs; None: read from the metadata.
     Raises: TraceError if the bytes are not a RunMetadata, or its clocks make no sense.
     """
     columns = step_columns(metadata)
@@ -68,7 +68,7 @@ def read_step(metadata: bytes | memoryview, graph_edges: GraphEdges | None = Non
     arrived = np.array([t.op == "RecvTensor" for t in labels], bool)[label]
     lanes, order, lane = lay_lanes(columns, devices, arrived)
     start, end, scheduled = (c[order] for c in (columns.start, columns.end, columns.scheduled))
-    # In place, lane by lane: of a million slices each copy takes as long as all the sums.
+    # In place and lane by lane: copying a million slices would take longer than the sums.
     origin = min((int(start[one.first]) + skew[one.task] for one in lanes), default=0)
     for one in lanes:
         for times in (start, end, scheduled):
@@ -101,7 +101,7 @@ def read_step(metadata: bytes | memoryview, graph_edges: GraphEdges | None = Non
 
 
 def _rest(columns: StepColumns) -> StepColumns:
-    """Returns: the columns without those that the trace has in its own order."""
+    """Returns the columns without those that the trace keeps in its own order."""
     whole, small = np.empty(0, np.int64), np.empty(0, np.int32)
     return replace(
         columns,
@@ -117,7 +117,7 @@ def _rest(columns: StepColumns) -> StepColumns:
 
 
 def _only(columns: StepColumns, rows: np.ndarray) -> StepColumns:
-    """Returns: the columns of some rows, and the memory events of those."""
+    """Returns the columns of some rows, with their memory events."""
     to = np.full(len(columns), -1, np.int32)
     to[rows] = np.arange(len(rows), dtype=np.int32)
     memory = to[columns.memory_slice] >= 0
@@ -133,15 +133,15 @@ def _only(columns: StepColumns, rows: np.ndarray) -> StepColumns:
 def _read_labels(
     columns: StepColumns, devices: list[DeviceName]
 ) -> tuple[StepColumns, list[TimelineLabel], np.ndarray]:
-    """Reads each distinct pair of name and label once.
+    """Parses each distinct pair of name and label once.
 
-    Returns: the columns with names of nodes (a stream's `node:Op` is node, a RecvTensor is its
-      tensor); the labels; the index of each slice's label, i32[n].
+    Returns: the columns with the names of nodes (`node:Op` of a stream becomes node, a RecvTensor
+      gets the name of its tensor); the labels; i32[n], the label of each slice.
     """
     on_stream = np.array([d.is_stream for d in devices], bool)
     first, one_name = first_rows(columns.label, columns.name, len(columns.labels))
     if one_name and not on_stream.any() and not (first < 0).any():
-        # The usual case: a label is of one node, so labels are the pairs already.
+        # The usual case: each label belongs to one node, so labels are the distinct pairs.
         label = columns.label
     else:
         pair = (columns.name.astype(np.int64) * max(1, len(columns.labels)) + columns.label) * 2
@@ -165,8 +165,8 @@ def _read_labels(
 
 
 def _distinct(pair: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both indices of np.unique, quicker for few values in a wide range."""
-    values = np.unique(pair)  # without indices numpy needs no sorting of all
+    """Returns both indices of np.unique; faster for few values in a wide range."""
+    values = np.unique(pair)  # without indices, NumPy uses a faster algorithm
     inverse = np.searchsorted(values, pair).astype(np.int32)
     first = np.full(len(values), len(pair), np.int64)
     first[inverse[::-1]] = np.arange(len(pair) - 1, -1, -1)
@@ -199,7 +199,7 @@ def _kinds_of_streams(
 
 
 def _transfers(matches: Matches, order: np.ndarray, columns: StepColumns) -> Transfers:
-    """Returns: the matches as slices in the order of the trace."""
+    """Returns the matches as slices in the order of the trace."""
     moved = columns.output_bytes[matches.target]
     made = columns.output_bytes[matches.source]
     return Transfers(
@@ -212,7 +212,7 @@ def _transfers(matches: Matches, order: np.ndarray, columns: StepColumns) -> Tra
 
 
 def _places(order: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Returns: i64, where each of some rows stands in an order of all."""
+    """Returns i64: the positions of some rows in an order of all rows."""
     wanted = np.zeros(len(order), bool)
     wanted[rows] = True
     at = np.flatnonzero(wanted[order])

@@ -1,5 +1,5 @@
-// Reads the step_stats of a RunMetadata off the wire into columns, without making a message of each
-// node. A trace of a million nodes is 120 MB: as messages it takes seconds and half a gigabyte.
+// Parses the step_stats of a RunMetadata into columns without creating a message for each node. A
+// trace of a million nodes has 120 MB: as messages it would take seconds and half a gigabyte.
 // Source: field numbers of step_stats.proto and run.proto, which are TensorFlow's.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace headrace_board {
 
-// Times beyond this (146 years) are held to it, so that sums and differences cannot overflow.
+// Times are limited to this value (146 years), so that sums and differences cannot overflow.
 constexpr int64_t kMaxNanos = int64_t(1) << 62;
 
 inline int64_t held(int64_t ns) { return ns < 0 ? 0 : std::min(ns, kMaxNanos); }
@@ -29,7 +29,7 @@ inline int64_t either(int64_t nanos, int64_t micros) {
 // Eight bytes at a time: names of nodes are 20 to 80 bytes, and there are two a slice.
 struct HashOfText {
   size_t operator()(std::string_view text) const {
-    // Another one in each process: a log must not choose names that collide.
+    // Random in each process, so that a log cannot contain names that are known to collide.
     static const uint64_t seed = std::random_device{}();
     uint64_t hash = (seed ^ text.size()) * 0x9E3779B97F4A7C15u;
     const char* at = text.data();
@@ -47,8 +47,8 @@ struct HashOfText {
   }
 };
 
-// Numbers for texts, in order of first appearance. A table with open addressing: two look-ups a
-// slice are what most of a scan's time goes to.
+// Numbers for texts, in order of first appearance. A hash table with open addressing, because two
+// look-ups per slice take most of the time of a scan.
 class Strings {
  public:
   Strings() : slots_(1024) {}
@@ -90,7 +90,7 @@ struct ThreadName {
   std::string_view name;
 };
 
-// Some nodes of one device that follow each other.
+// Consecutive nodes of one device.
 struct Chunk {
   const uint8_t* begin;
   const uint8_t* end;
@@ -98,13 +98,13 @@ struct Chunk {
   int64_t row;  // of its first node
 };
 
-// Where the nodes are: what a quick walk over their lengths tells.
+// The places of the nodes, from a fast pass over their lengths.
 struct Layout {
   std::vector<Chunk> chunks;
   int64_t rows = 0;
   Strings devices;
   std::vector<ThreadName> thread_names;
-  int64_t bad_at = -1;  // where the bytes stop being a RunMetadata
+  int64_t bad_at = -1;  // offset at which the bytes are malformed, or -1
 };
 
 // One row a node, in order of the bytes.
@@ -114,10 +114,10 @@ struct Rows {
   int64_t *scheduled, *start, *end, *output_bytes, *offset;
 };
 
-// What one thread finds beside the rows; its ids are its own until they are merged.
+// What one thread finds in addition to the rows; its ids are local until they are merged.
 struct Part {
   Strings names, labels, allocators;
-  // One row an allocation record, and one a state of an allocator (record_micros is -1).
+  // One row per allocation record, and one per state of an allocator (memory_micros is -1).
   std::vector<int32_t> memory_slice, memory_allocator;
   std::vector<int64_t> memory_micros, memory_bytes;
   int64_t bad_at = -1;
@@ -141,7 +141,7 @@ class Reader {
     ok_ = false;
     return 0;
   }
-  // Moves to the next field. Returns: its number and wire type, or 0 at the end.
+  // Reads the key of the next field. Returns: its number and wire type, or 0 at the end.
   uint32_t tag() {
     if (!more()) return 0;
     const uint64_t read = varint();
@@ -300,7 +300,7 @@ inline void scan_node(Reader node, const Chunk& chunk, int64_t row, int64_t offs
 constexpr int64_t kRowsOfChunk = 4096;
 
 inline void lay_out_device(Reader device, Layout& to, bool& ok) {
-  // The name of a device may follow its nodes.
+  // The name of a device may come after its nodes.
   const size_t first_chunk = to.chunks.size(), first_thread = to.thread_names.size();
   std::string_view name;
   int64_t in_chunk = kRowsOfChunk;
@@ -354,7 +354,7 @@ inline void lay_out(const uint8_t* begin, size_t size, Layout& to) {
   if (!ok || !metadata.ok()) to.bad_at = metadata.at() - begin;
 }
 
-// Reads chunks [first, last) of a layout into the rows of theirs.
+// Parses chunks [first, last) of a layout into their rows.
 inline void scan_chunks(const Layout& layout, size_t first, size_t last, const uint8_t* origin,
                         const Rows& rows, Part& to) {
   bool ok = true;
@@ -377,7 +377,7 @@ inline void scan_chunks(const Layout& layout, size_t first, size_t last, const u
   }
 }
 
-// Gives n ids of a part the numbers that its texts have among all.
+// Replaces n local ids of a part by the ids of its texts among all parts.
 inline void renumber(Strings& all, const Strings& part, int32_t* ids, int64_t n) {
   std::vector<int32_t> to;
   bool same = true;

@@ -1,4 +1,4 @@
-"""The same columns as scan_step_stats.pyx reads, by way of protobuf: slower, and always there."""
+"""Reads the same columns as scan_step_stats.pyx by protobuf messages, for builds without it."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _memory(
 
 
 def _offsets(data: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each NodeExecStats lies: fields 1 (step_stats), 1 (dev_stats), 2 (node_stats)."""
+    """Returns offset and length of each NodeExecStats: fields step_stats, dev_stats, node_stats."""
     found: list[tuple[int, int]] = []
     for stats in _parts(data, 0, len(data), 1):
         for device in _parts(data, *stats, 1):
@@ -177,7 +177,7 @@ def _offsets(data: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _parts(data: bytes, begin: int, end: int, wanted: int) -> list[tuple[int, int]]:
-    """Returns: begin and end of each message of that number."""
+    """Returns start and end of each submessage with a field number."""
     try:
         return [(a, b) for n, wire, a, b in fields(data, begin, end) if n == wanted and wire == 2]
     except Malformed:

@@ -1,4 +1,4 @@
-"""What a RunMetadata says of each node that ran, as plain columns in the order of its bytes."""
+"""The nodes of a RunMetadata as plain columns, in the order of its bytes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 
 class TraceError(ValueError):
-    """The bytes are not a step trace; the text says why."""
+    """The bytes are not a valid step trace; the message says why."""
 
 
 @dataclass(frozen=True)
 class StepColumns:
-    """All n nodes of the step_stats; times are absolute nanoseconds of the task's own clock.
+    """All n nodes of the step_stats; times are absolute nanoseconds on the clock of each task.
 
-    Nanosecond fields win over microsecond fields; what no field tells is 0, but for scheduled,
-    which is then start. offset and length tell where each NodeExecStats lies in the bytes.
+    Nanosecond fields take precedence over microsecond fields. Missing times are 0, except for
+    scheduled, which then equals start. offset and length give the place of each NodeExecStats.
     """
 
     device: np.ndarray  # i32[n], into devices
@@ -33,8 +33,8 @@ class StepColumns:
     names: list[str]
     labels: list[str]
     allocators: list[str]
-    # An allocation (or, below 0, a release) each; memory_micros is -1 where memory_bytes is all
-    # that the allocator held when the node had ended.
+    # One row per allocation, or per release if memory_bytes is negative. If memory_micros is -1,
+    # memory_bytes is what the allocator held when the node ended.
     memory_slice: np.ndarray  # i32[m]
     memory_allocator: np.ndarray  # i32[m], into allocators
     memory_micros: np.ndarray  # i64[m]

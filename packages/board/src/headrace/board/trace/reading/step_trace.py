@@ -1,4 +1,4 @@
-"""A step trace ready to be drawn: slices sorted by lane and time on one clock."""
+"""A step trace ready for display: slices sorted by lane and time, on one clock."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from headrace.board.trace.reading.step_columns import StepColumns
 from headrace.board.trace.reading.timeline_label import TimelineLabel
 
 OP, RECV, SEND, TRANSFER = 0, 2, 3, 4  # kinds of slices
-MERGED = 5  # kind of an item that stands for many slices
+MERGED = 5  # kind of an item that stands for several slices
 SYNC = 6  # waits for a queue or a barrier
 
 
 @dataclass(frozen=True)
 class Transfers:
-    """Tensors that went from one device to another, in order of their arrival.
+    """Tensors that were sent from one device to another, in order of arrival.
 
-    source and target are slices: the _Send and the _Recv, or what made and what first read the
-    tensor where the trace has no slices of the transfer itself.
+    source and target are slices: the _Send and the _Recv; if the trace has no slices of the
+    transfer itself, the slice that computed the tensor and the one that first read it.
     """
 
     source: np.ndarray  # i64[t]
@@ -49,7 +49,7 @@ class StepTrace:
     kind: np.ndarray  # u8[n]
     label: np.ndarray  # i32[n], into labels
     output_bytes: np.ndarray  # i64[n]
-    row: np.ndarray  # i64[n], where the slice stands in columns
+    row: np.ndarray  # i64[n], index of the slice in columns
     names: list[str]
     ops: list[str]
     labels: list[TimelineLabel]
@@ -57,8 +57,8 @@ class StepTrace:
     duration_ns: int
     transfers: Transfers
     skew_ns: Mapping[str, int]  # added to the times of each task
-    untimed: int  # nodes without a time, which are left out
-    columns: StepColumns = field(repr=False)  # where nodes lie, and memory; the rest is above
+    untimed: int  # number of nodes without a time, which are left out
+    columns: StepColumns = field(repr=False)  # places of nodes, and memory; the rest is above
 
     def __len__(self) -> int:
         return len(self.start)
@@ -74,18 +74,18 @@ class StepTrace:
         return {name: i for i, name in enumerate(self.names)}
 
     def ops_of_names(self) -> list[str]:
-        """Returns: the op of each name, of one of its slices."""
+        """Returns the op of each name, taken from one of its slices."""
         op = np.full(len(self.names), -1, np.int64)
         op[self.name] = self.op
         return [self.ops[i] if i >= 0 else "" for i in op.tolist()]
 
     @cached_property
     def by_name(self) -> tuple[np.ndarray, np.ndarray]:
-        """i64[n], the slices by name and end; i64[names + 1], where in that each name begins."""
+        """i64[n], slices sorted by name and end; i64[names + 1], the start of each name."""
         order = np.lexsort((self.end, self.name))
         return order, np.searchsorted(self.name[order], np.arange(len(self.names) + 1))
 
     def slices_of(self, name: int) -> np.ndarray:
-        """Returns: i64[k], all slices of a name, by their end."""
+        """Returns i64[k]: all slices of a name, sorted by end."""
         order, bounds = self.by_name
         return order[bounds[name] : bounds[name + 1]]

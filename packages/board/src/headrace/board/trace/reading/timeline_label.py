@@ -1,10 +1,10 @@
-"""What a timeline label tells: the op, its inputs, and for transfers from where to where.
+"""Parses timeline labels: the op, its inputs, and the devices of transfers.
 
 Labels as TensorFlow writes them (step_stats_collector.cc, rpc worker cache logger):
     name = Op(input, input:1, ^control)            [cpu 1.0MB 2.0MB] name = Op(input)
     name = _Recv(tensor_name @device)              name = _Send(tensor_name @device)
     [0.2MB] [4.5Gb/s] tensor_name from device to device        for a RecvTensor
-and as Headrace does: `name = Op`, or `a = AddV2; b = Relu` for nodes that ran as one.
+and as Headrace writes them: `name = Op`, or `a = AddV2; b = Relu` for fused nodes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-# Each of these looks at a character a few times at most; what is beyond stands no regex.
+# These patterns match in linear time; other parts of labels are parsed without patterns.
 _MEMORY = re.compile(r"^\[[^\]]*\]\s*(?=\S+ = )")
 _ASSIGNED = re.compile(r"^(\S+) = ([A-Za-z_>][\w>]*)(?:\((.*)\)?)?$", re.S)
 _MAX_CHARACTERS = 1 << 16
@@ -22,23 +22,23 @@ _MAX_FUSED = 3
 
 @dataclass(frozen=True)
 class TimelineLabel:
-    """A label, read; what it does not tell is empty."""
+    """A parsed label; parts that it does not have are empty."""
 
     op: str = ""
-    inputs: tuple[str, ...] = ()  # node names, without ports and the mark of control inputs
-    fused: tuple[str, ...] = ()  # names of the nodes that ran as one
-    tensor: str = ""  # of a transfer
+    inputs: tuple[str, ...] = ()  # node names, without ports and without ^ of control inputs
+    fused: tuple[str, ...] = ()  # names of fused nodes
+    tensor: str = ""  # name of a transferred tensor
     source: str = ""  # device
     target: str = ""  # device
 
 
 def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
-    """Reads the label of a node.
+    """Parses the label of a node.
 
     Args:
       name: the node's name.
       label: its timeline_label.
-      on_stream: whether it is of a GPU's stream or copy engine, where names are `node:Op`.
+      on_stream: whether it ran on a GPU's stream or copy engine, where names are `node:Op`.
     """
     label = label[:_MAX_CHARACTERS]
     if on_stream:
@@ -71,7 +71,7 @@ def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
 
 
 def _received(name: str, label: str) -> TimelineLabel:
-    """`[0.2MB] [4.5Gb/s] tensor from device to device`."""
+    """Parses `[0.2MB] [4.5Gb/s] tensor from device to device`."""
     at = 0
     while label.startswith("[", at):
         end = label.find("]", at)
@@ -87,7 +87,7 @@ def _received(name: str, label: str) -> TimelineLabel:
 
 
 def _at_device(inside: str) -> tuple[str, str] | None:
-    """The tensor and the device of `tensor @device`, or of `tensor@device`."""
+    """Parses `tensor @device` or `tensor@device`; None for any other text."""
     words = inside.split()
     if not words or inside[-1:].isspace():
         return None
@@ -102,7 +102,7 @@ def _at_device(inside: str) -> tuple[str, str] | None:
 
 
 def node_of(tensor: str) -> str:
-    """Returns: the name of the node of `name`, `name:port` or `^name`."""
+    """Returns the node name in `name`, `name:port` or `^name`."""
     name, colon, port = tensor.lstrip("^").rpartition(":")
     return name if colon and port.isdigit() else tensor.lstrip("^")
 
@@ -120,6 +120,6 @@ def is_transfer(op: str) -> bool:
 
 
 def producer_of(tensor: str) -> str:
-    """Returns: the node in a rendezvous name: `edge_12_layer1/Relu` gives `layer1/Relu`."""
+    """Returns the node in a rendezvous name: `layer1/Relu` for `edge_12_layer1/Relu`."""
     found = re.match(r"^edge_\d+_(.+)$", tensor)
     return found[1] if found else tensor

@@ -1,4 +1,4 @@
-"""Which slice's tensor went to which slice on another device."""
+"""Matches the slices that sent tensors with those that received them on another device."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from headrace.board.trace.reading.timeline_label import (
 class Matches:
     """Pairs of rows of the columns, in order of arrival.
 
-    cause and effect are the times that must not be the other way round: a tensor cannot arrive
-    before it was sent.
+    On a common clock, cause must not be after effect: a tensor cannot arrive before it was sent.
     """
 
     source: np.ndarray  # i64[t]
@@ -45,17 +44,18 @@ def match_transfers(
     devices: Sequence[DeviceName],
     graph_edges: GraphEdges,
 ) -> Matches:
-    """Finds what was sent and where it arrived.
+    """Finds the transfers of a step.
 
-    Three kinds of traces: _Send and _Recv are slices (the i-th of a rendezvous key meets the i-th);
-    the network's RecvTensor is a slice (it comes from the node that made the tensor); or neither is
-    (TensorFlow between devices of one task), and the partition graphs tell who read it first.
+    There are three kinds of traces. If _Send and _Recv are slices, the i-th _Send of a rendezvous
+    key is matched with the i-th _Recv. If the network's RecvTensor is a slice, it is matched with
+    the node that computed the tensor. If neither is a slice (TensorFlow, between devices of one
+    task), the partition graphs show which node read the tensor first.
 
     Args:
-      labels: the distinct labels, read.
+      labels: the distinct labels.
       label: i32[n], into labels.
       devices: one for each of columns.devices.
-      graph_edges: of the step's partition graphs; empty if it has none.
+      graph_edges: edges of the step's partition graphs; empty if it has none.
     """
     finder = _Finder(columns, labels, label, devices, graph_edges)
     finder.match_slices()
@@ -83,7 +83,7 @@ class _Finder:
         self._first_reads: dict[tuple[str, tuple[str, str]], int] = {}
 
     def match_slices(self) -> None:
-        """_Send and _Recv that are slices themselves."""
+        """Matches _Send and _Recv slices."""
         moves = np.array([is_send(t.op) or is_recv(t.op) for t in self.labels], bool)
         rows = np.flatnonzero(moves[self.label]) if len(moves) else np.empty(0, np.int64)
         if not len(rows):
@@ -113,7 +113,7 @@ class _Finder:
         self.parts.append((source, target, start, end, names, True))
 
     def _reported(self, row: int) -> Rendezvous:
-        """What a _Send or _Recv slice says, or its node in the partition graphs does."""
+        """Returns tensor and devices of a _Send or _Recv slice, from its label or its node."""
         label = self.labels[self.label[row]]
         name = self.columns.names[self.columns.name[row]]
         own = self.columns.devices[self.columns.device[row]]
@@ -131,7 +131,7 @@ class _Finder:
     def _numbered(
         self, rows: np.ndarray, key: np.ndarray, time: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns: rows by key and time, and key and number within the key, as one i64."""
+        """Returns rows sorted by key and time, and (key, number within the key) as one i64."""
         order = np.lexsort((time[rows], key))
         rows, key = rows[order], key[order]
         fresh = np.flatnonzero(np.diff(key, prepend=-1))
@@ -139,7 +139,7 @@ class _Finder:
         return rows, (key << 32) | number
 
     def match_arrivals(self) -> None:
-        """RecvTensor of the network layer: from the slice that made the tensor."""
+        """Matches RecvTensor slices of the network with the slices that computed the tensors."""
         arrived = np.array([t.op == "RecvTensor" and bool(t.tensor) for t in self.labels], bool)
         rows = np.flatnonzero(arrived[self.label]) if len(arrived) else np.empty(0, np.int64)
         source, target, names = [], [], []
@@ -158,7 +158,7 @@ class _Finder:
             self.parts.append((a, b, self.columns.end[a], self.columns.end[b], names, True))
 
     def match_readers(self) -> None:
-        """Transfers of which the trace has no slice: from what made it to what read it first."""
+        """Matches transfers without slices: the producer of each tensor with its first reader."""
         readers: dict[str, list[str]] = {}
         for name, inputs in self.graph_edges.inputs.items():
             for feed in inputs:
@@ -188,7 +188,7 @@ class _Finder:
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[tuple[str, str], int]]:
-        """Rows by name, place and end; their keys and ends in that order; places by number."""
+        """Rows sorted by name, device and end; their keys and ends; device numbers."""
         places: dict[tuple[str, str], int] = {}
         numbers = [places.setdefault((d.task, d.device), len(places)) for d in self.devices]
         place = np.array(numbers or [0], np.int64)[self.columns.device]
@@ -197,7 +197,7 @@ class _Finder:
         return order, key[order], self.columns.end[order], places
 
     def _span(self, name: str, device: tuple[str, str]) -> tuple[int, int]:
-        """Returns: where the rows of a node on a device lie in the sorted ones, by their end."""
+        """Returns the range of a node's rows on a device within the sorted rows."""
         at = self.name_ids.get(name)
         _, keys, _, places = self._sorted
         place = places.get(device)
@@ -208,7 +208,7 @@ class _Finder:
         return low, high
 
     def _first(self, name: str, device: tuple[str, str]) -> int:
-        """Returns: the row of a node that began first; -1 if it has none."""
+        """Returns the row of a node that started first; -1 if it has none."""
         known = self._first_reads.get((name, device))
         if known is None:
             low, high = self._span(name, device)
@@ -218,7 +218,7 @@ class _Finder:
         return known
 
     def _latest(self, name: str, device: tuple[str, str], until: int) -> int:
-        """Returns: the last row of a node that ended by then, else its first; -1 if it has none."""
+        """Returns the last row of a node that ended by a time, else its first; -1 if none."""
         low, high = self._span(name, device)
         if low == high:
             return -1

@@ -1,4 +1,4 @@
-"""What of a trace is worth drawing at a zoom: slices of a pixel and more, and the rest merged."""
+"""Reduces a window of a trace to its pixels: long slices stay, short ones are merged."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ except ImportError:  # not compiled
     downsample_lanes = None
 
 _MAX_NS = 1 << 62
-_MAX_CELLS = 1 << 22  # of the table that finds the op that takes most of a block
+_MAX_CELLS = 1 << 22  # of the table of time by merged item and op
 
 
 @dataclass(frozen=True)
 class DownsampledTrace:
-    """Items in order of lane and time; those of a lane do not overlap."""
+    """Items in order of lane and time; the items of a lane do not overlap."""
 
     lane: np.ndarray  # i32[k]
     start: np.ndarray  # i64[k]
     end: np.ndarray  # i64[k]
-    slice: np.ndarray  # i64[k]: the slice; of many, the longest of the op that takes most
+    slice: np.ndarray  # i64[k]: the slice; of a merged item, the longest of its dominant op
     op: np.ndarray  # i32[k]
     kind: np.ndarray  # u8[k], MERGED where the item is many slices
     count: np.ndarray  # i64[k]
     busy_ns: np.ndarray  # i64[k], of all its slices
     wait_ns: np.ndarray  # i64[k], before a slice's start
     critical_ns: np.ndarray  # i64[k], of it on the critical path
-    n: int  # slices that these are
+    n: int  # number of slices in the window
 
     def __len__(self) -> int:
         return len(self.start)
@@ -49,20 +49,20 @@ def downsample_trace(
     lanes: Sequence[int] | None = None,
     critical: np.ndarray | None = None,
 ) -> DownsampledTrace:
-    """Cuts a trace to a window of time.
+    """Reduces a window of time to its pixels.
 
-    Slices of a pixel and more come as they are; shorter ones that begin in the same pixel and
-    follow each other are one item. So a lane has at most 2 px items, and their busy_ns add up to
-    those of its slices.
+    Slices of at least one pixel are kept; consecutive shorter ones that start in the same pixel are
+    merged into one item. A lane has at most 2 px items, and the busy_ns of its items add up to the
+    duration of its slices.
 
     Args:
-      t0: ns, the begin of the window; slices that reach into it are in it.
-      t1: ns, above t0.
-      px: how many pixels the window is wide, at least 1.
-      lanes: ids; all if None.
+      t0: start of the window in ns; slices that reach into it are included.
+      t1: end of the window in ns, above t0.
+      px: width of the window in pixels, at least 1.
+      lanes: ids of lanes; None: all.
       critical: bool[n], the slices on the critical path.
     """
-    # One pixel less than there are leaves room for what only reaches into the window.
+    # One pixel is reserved for slices that started before the window.
     pixel_ns = (t1 - t0) / max(1, px - 1)
     spans = _spans(trace, t0, t1, lanes)
     n = sum(high - low for _, low, high in spans)
@@ -93,7 +93,7 @@ def _downsample_by_numpy(
     pixel_ns: float,
     critical: np.ndarray | None,
 ) -> DownsampledTrace:
-    """What downsample_lanes does, where it was not compiled."""
+    """Does the same as downsample_lanes, if that is not compiled."""
     if n == 0:
         return _nothing()
     index = np.concatenate([np.arange(low, high) for _, low, high in spans])
@@ -144,9 +144,9 @@ def _downsample_by_numpy(
 def _spans(
     trace: StepTrace, t0: float, t1: float, lanes: Sequence[int] | None
 ) -> list[tuple[int, int, int]]:
-    """Returns: for each lane, its id and the slices [low, high) that reach into the window."""
+    """Returns for each lane its id and the slices [low, high) that reach into the window."""
     chosen = trace.lanes if lanes is None else [trace.lanes[i] for i in sorted(set(lanes))]
-    # Whole numbers: for a float NumPy would make floats of all that it searches.
+    # Integers, because NumPy would convert the whole column to search for a float.
     after, since, until = (
         np.int64(min(max(t, -_MAX_NS), _MAX_NS))
         for t in (math.floor(t0), math.ceil(t0), math.floor(t1))
@@ -155,7 +155,7 @@ def _spans(
     for lane in chosen:
         span = slice(lane.first, lane.last)
         low = int(np.searchsorted(trace.end[span], after, side="right"))
-        # What takes no time at all is in the window if it begins there.
+        # A slice of zero duration is in the window if it starts there.
         low = min(low, int(np.searchsorted(trace.start[span], since, side="left")))
         high = int(np.searchsorted(trace.start[span], until, side="right"))
         if high > low:
@@ -171,15 +171,15 @@ def _dominant(
     duration: np.ndarray,
     index: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Finds the op that takes most of each merged item.
+    """Finds the op that takes most time in each merged item.
 
-    Returns: the ops, and the longest slice of that op in each.
+    Returns: these ops, and the longest slice of the op in each item.
     """
     size = count[merged]
     block = np.repeat(np.arange(len(merged), dtype=np.int32), size)
     begins = np.cumsum(size) - size
     if int(size.sum()) == len(index):
-        member = slice(None)  # all of them: spare the copies
+        member = slice(None)  # all slices, without copying
     else:
         member = np.arange(len(block)) + np.repeat(first[merged] - begins, size)
     ops, took, who = op[member], duration[member], index[member]
@@ -187,7 +187,7 @@ def _dominant(
     if len(merged) * n_ops <= _MAX_CELLS:
         cell = block * np.int32(n_ops) + ops
         total = np.bincount(cell, took, len(merged) * n_ops).reshape(len(merged), n_ops)
-        # An op whose slices take no time at all still counts as there.
+        # If all slices have zero duration, the first op is the dominant one.
         most = np.where(total.max(axis=1) > 0, total.argmax(axis=1), ops[begins])
     else:
         cell, inverse = np.unique(block.astype(np.int64) * n_ops + ops, return_inverse=True)

@@ -1,4 +1,5 @@
-// Cuts lanes of slices to pixels in one pass; cut.py does the same with NumPy, ten times slower.
+// Reduces lanes of slices to pixels in one pass; downsample.py does the same with NumPy, ten times
+// slower.
 #pragma once
 
 #include <cmath>
@@ -28,7 +29,7 @@ class LaneDownsampler {
       : of_(of), t0_(t0), pixel_ns_(pixel_ns), merged_(merged), total_(ops, 0), longest_(ops, -1),
         who_(ops, 0) {}
 
-  void cut(int32_t lane, int64_t low, int64_t high, ItemColumns& to) {
+  void reduce(int32_t lane, int64_t low, int64_t high, ItemColumns& to) {
     int64_t first = low;
     double pixel = 0;
     bool alone = false;
@@ -63,7 +64,7 @@ class LaneDownsampler {
       }
     }
     if (last - first > 1) {
-      // Of equals the lowest; if nothing takes any time, the op that is there first.
+      // Of equal ops the lowest number; if all have zero duration, the op of the first slice.
       for (const int32_t own : touched_) {
         if (total_[own] > total_[op] || (total_[own] == total_[op] && total_[own] > 0 && own < op))
           op = own;

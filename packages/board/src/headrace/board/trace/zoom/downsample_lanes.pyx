@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # distutils: language = c++
-"""The items of lanes at a zoom, by downsample_lanes.hpp."""
+"""Reduces lanes of slices to pixels: wraps downsample_lanes.hpp."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
@@ -25,7 +25,7 @@ cdef extern from "headrace/board/trace/zoom/downsample_lanes.hpp" namespace "hea
 
     cdef cppclass LaneDownsampler:
         LaneDownsampler(SliceColumns of, double t0, double pixel_ns, int32_t ops, uint8_t merged) except +
-        void cut(int32_t lane, int64_t low, int64_t high, ItemColumns& to) except +
+        void reduce(int32_t lane, int64_t low, int64_t high, ItemColumns& to) except +
 
 
 cdef object array_of(const void* data, size_t n, object dtype):
@@ -42,7 +42,7 @@ def downsample_lanes(
     const int32_t[::1] op, const uint8_t[::1] kind, critical, double t0, double pixel_ns,
     int32_t ops, uint8_t merged,
 ):
-    """Cuts spans of slices.
+    """Reduces spans of slices to items.
 
     Args:
       spans: (lane, low, high) each, of slices [low, high).
@@ -50,7 +50,7 @@ def downsample_lanes(
       op: i32[n], below ops.
       kind: u8[n].
       critical: u8[n], or None.
-      merged: the kind of an item of many slices.
+      merged: the kind of an item that stands for several slices.
     Returns: lane, start, end, slice, op, kind, count, busy, wait, critical, in order of the spans.
     """
     cdef const uint8_t[::1] marked
@@ -72,7 +72,7 @@ def downsample_lanes(
             if not 0 <= low <= high <= start.shape[0]:
                 raise IndexError(f"span {low} to {high} of {start.shape[0]} slices")
             with nogil:
-                cutter.cut(lane, low, high, to)
+                cutter.reduce(lane, low, high, to)
     finally:
         del cutter
     return (
