@@ -1,4 +1,4 @@
-"""The application as a whole: the page, its files, and what never happens."""
+"""The application as a whole: the page, its files, and errors."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_no_path_reaches_the_file_system(client: FlaskClient, path: str) -> None
     assert b"root:" not in got.data and b"import" not in got.data
 
 
-def test_every_panel_answers_below_the_api_and_an_unknown_call_says_so(client: FlaskClient) -> None:
+def test_every_panel_replies_and_an_unknown_route_is_an_error(client: FlaskClient) -> None:
     rules = {rule.rule for rule in client.application.url_map.iter_rules()}
     assert {rule for rule in rules if not rule.startswith("/api/v1/")} >= {"/", "/assets/<name>"}
     assert len(PANELS) >= 1
@@ -95,7 +95,7 @@ VALUES = st.sampled_from(["", "0", "1", "-1", "99999999999999999999", "nan", "in
 
 
 @given(st.data())
-def test_no_query_string_is_an_error_of_ours(client: FlaskClient, data: st.DataObject) -> None:
+def test_no_query_string_is_a_server_error(client: FlaskClient, data: st.DataObject) -> None:
     rules = [
         rule
         for rule in client.application.url_map.iter_rules()

@@ -1,4 +1,4 @@
-"""The binary reply says exactly what went in."""
+"""The binary response format preserves its content exactly."""
 
 from __future__ import annotations
 

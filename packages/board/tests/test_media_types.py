@@ -1,4 +1,4 @@
-"""What bytes are is told by the bytes; nothing else is served as itself."""
+"""Media types are recognised from the bytes; other data are never served as media."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_anything_else_is_unknown(data: bytes) -> None:
     assert media_of(data).mime == UNKNOWN
 
 
-def test_an_image_of_more_pixels_than_a_browser_should_decode_is_told() -> None:
+def test_an_image_with_too_many_pixels_is_marked() -> None:
     assert not media_of(png(8000, 8000)).too_large
     assert media_of(png(8001, 8000)).too_large
     assert media_of(jpeg(65535, 65535)).too_large

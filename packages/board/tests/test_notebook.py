@@ -52,7 +52,7 @@ def test_a_board_that_is_stopped_leaves_no_thread_and_no_port(tmp_path: Path) ->
         second.stop()
 
 
-def test_behind_a_proxy_it_asks_for_the_token_of_its_address(tmp_path: Path) -> None:
+def test_behind_a_proxy_the_token_of_the_address_is_required(tmp_path: Path) -> None:
     display = headrace.board.show(tmp_path, url="https://hub.example/proxy/{port}/")
     try:
         found = re.fullmatch(r"https://hub.example/proxy/(\d+)/\?t=([\w-]{30,})", display.url)

@@ -1,4 +1,4 @@
-"""Who is refused, and what a browser is told."""
+"""Requests that are rejected, and the headers for browsers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_loopback_name_is_answered(host: str) -> None:
         "",
     ],
 )
-def test_a_rebound_name_is_refused(host: str) -> None:
+def test_a_rebound_name_is_rejected(host: str) -> None:
     # Without a client: older ones make a URL of the host, and fail where none can have it.
     asked = {**create_environ("/api/v1/meta"), "HTTP_HOST": host}
     _, status, _ = run_wsgi_app(client_of().application, asked)
@@ -121,7 +121,7 @@ def test_any_host_header_is_decided_without_an_error(host: str) -> None:
         "",
     ],
 )
-def test_another_origin_is_refused(origin: str) -> None:
+def test_another_origin_is_rejected(origin: str) -> None:
     client = client_of()
     assert get(client, Origin=origin) == 403
     sent = client.post(
@@ -144,7 +144,7 @@ def test_other_sites_may_open_the_page_and_nothing_else(site: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
-def test_other_methods_are_refused(method: str) -> None:
+def test_other_methods_are_rejected(method: str) -> None:
     headers = {"Host": "localhost:6006"}
     assert client_of().open("/api/v1/meta", method=method, headers=headers).status_code == 405
 
@@ -199,7 +199,7 @@ def test_a_script_shows_the_token_in_each_address() -> None:
     assert reply.status_code == 200 and "Set-Cookie" not in reply.headers
 
 
-def test_every_answer_tells_the_browser_what_it_may_not_do() -> None:
+def test_every_response_has_the_security_headers() -> None:
     client = client_of()
     for path, host in (("/", "localhost"), ("/missing", "localhost"), ("/", "evil.example")):
         headers = client.get(path, headers={"Host": host}).headers

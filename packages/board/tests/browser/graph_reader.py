@@ -1,4 +1,4 @@
-"""Looks at the Graph page through window.__board.graph, and does what a reader does."""
+"""Drives the Graph page, and reads its state from window.__board.graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_graph(folder: Path, graph_def: Any) -> None:
 
 
 class GraphReader:
-    """Looks at window.__board.graph, and does what a reader does."""
+    """Drives the Graph page, and reads its state from window.__board.graph."""
 
     def __init__(self, page: Any, url: str) -> None:
         self.page = page

@@ -1,4 +1,4 @@
-"""What the Metrics page shows, read from `window.__board`."""
+"""Reads the state of the Metrics page from `window.__board`."""
 
 from __future__ import annotations
 

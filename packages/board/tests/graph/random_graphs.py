@@ -1,4 +1,4 @@
-"""Random graphs for hypothesis: any names, any inputs, cycles, loops, repeats."""
+"""Random graphs for hypothesis: any names and inputs, cycles, loops, repetitions."""
 
 from __future__ import annotations
 

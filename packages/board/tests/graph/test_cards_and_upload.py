@@ -1,4 +1,4 @@
-"""Node cards, DOT, and uploads: right on plain graphs, whole on any."""
+"""Node details, DOT exports and uploads: correct on simple graphs, robust on any."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_dot_text_cannot_leave_its_quotes() -> None:
 
 @given(st.binary(max_size=200))
 @unhurried(100)
-def test_any_bytes_are_a_graph_or_refused(data: bytes) -> None:
+def test_any_bytes_are_a_graph_or_rejected(data: bytes) -> None:
     try:
         graph, _ = graph_from_bytes(data)
     except NoGraphError:
@@ -47,7 +47,7 @@ def test_any_bytes_are_a_graph_or_refused(data: bytes) -> None:
 
 @given(st.data())
 @unhurried(100)
-def test_damaged_graphs_are_shown_or_refused(draw: st.DataObject) -> None:
+def test_damaged_graphs_are_shown_or_rejected(draw: st.DataObject) -> None:
     data = bytearray(made.small().SerializeToString())
     for _ in range(draw.draw(st.integers(1, 4))):
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
@@ -91,7 +91,7 @@ def attribute(**fields: object) -> AttrValue:
         (attribute(), "", False),
     ],
 )
-def test_attributes_are_told_in_words(value: AttrValue, words: str, cut: bool) -> None:
+def test_attributes_are_shown_as_text(value: AttrValue, words: str, cut: bool) -> None:
     said = attribute_words(value)
     assert (said["value"], said["cut"]) == (words, cut)
 

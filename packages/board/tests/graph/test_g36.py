@@ -1,4 +1,4 @@
-"""The graph of 36,000 ops: what the page must show of it."""
+"""The analysis of the graph of 36,000 ops."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_towers_are_one_family_and_the_first_differs_by_fifteen_ops(
 
 
 @pytest.mark.parametrize("scope", ["", "tower_0/", "tower_3/"])
-def test_mixed_0_to_10_are_one_stack_of_eleven(analysis: GraphAnalysis, scope: str) -> None:
+def test_mixed_0_to_10_are_one_series_node_of_eleven(analysis: GraphAnalysis, scope: str) -> None:
     _, columns = analysis.header_and_columns()
     numbers = {
         int(columns["series"][group(analysis, f"{scope}Mixed_{i}")]) for i in range(11)
@@ -65,7 +65,7 @@ def test_mixed_0_to_10_are_one_stack_of_eleven(analysis: GraphAnalysis, scope: s
     assert series.chain == bool(scope) and series.varied
 
 
-def test_the_side_area_holds_bookkeeping_and_nothing_that_computes(analysis: GraphAnalysis) -> None:
+def test_auxiliary_nodes_are_bookkeeping_and_never_compute(analysis: GraphAnalysis) -> None:
     tree, columns = analysis.tree, analysis.columns
     side = analysis.side == AUXILIARY
     root = [tree.labels[v] for v in tree.children(tree.root) if side[v]]

@@ -1,4 +1,4 @@
-"""Differences of graphs: right on plain graphs, whole on any, bounded on hostile ones."""
+"""Differences of graphs: correct on simple graphs, complete on any, bounded on hostile ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_renamed_op_is_known_by_its_neighbours() -> None:
     assert reply["counts"] == {"added": 0, "removed": 0, "changed": 0, "moved": 1}
 
 
-def test_a_rewired_op_is_changed_and_says_how() -> None:
+def test_a_rewired_op_is_changed_with_a_description() -> None:
     graph, other = made.twins(), made.twins()
     node = next(n for n in other.node if n.name == "original/Add")
     node.input[0] = "original/MatMul"
@@ -146,7 +146,7 @@ def test_inputs_that_changed_places_are_a_change() -> None:
     ]
 
 
-def test_an_attribute_says_what_it_was_and_is() -> None:
+def test_a_changed_attribute_shows_both_values() -> None:
     graph = GraphDef()
     node = graph.node.add(name="c", op="Conv2D", device="/cpu:0")
     node.attr["padding"].s = b"SAME"

@@ -1,4 +1,4 @@
-"""Columns, the tree of scopes, and metaedges edges, against a plain reading of the same graph."""
+"""Columns, scope tree and metaedges, compared with a plain traversal of the same graph."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def check_tree(graph: GraphDef) -> None:
 
 @given(any_graphs())
 @unhurried(60)
-def test_any_graph_has_a_tree_of_its_names_and_edges_lifted_to_it(graph: GraphDef) -> None:
+def test_any_graph_has_a_scope_tree_and_metaedges(graph: GraphDef) -> None:
     check_tree(graph)
     check_lifting(graph)
 
@@ -104,7 +104,7 @@ def test_children_are_in_order_of_first_appearance() -> None:
     assert [tree.labels[v] for v in tree.children(tree.root)] == ["z", "b", "a"]
 
 
-def test_ports_control_edges_and_unknown_inputs_are_told_apart() -> None:
+def test_ports_control_edges_and_unknown_inputs_are_distinguished() -> None:
     columns = read_columns(graph_of(("a", []), ("b", ["a:3", "^a", "nobody", "^none"])))
     assert columns.edge_port.tolist() == [3, -1]
     assert columns.problems["unknown_input"][0] == 2
@@ -133,13 +133,13 @@ def test_a_very_deep_name_keeps_its_rest_in_the_label() -> None:
     assert tree.path(0) == name
 
 
-def test_more_nodes_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_nodes_than_the_limit_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_columns, "NODE_LIMIT", 10)
     with pytest.raises(GraphTooLarge, match="11 nodes; the board shows 10"):
         read_columns(graph_of(*[(f"n{i}", []) for i in range(11)]))
 
 
-def test_bytes_of_a_lifted_edge_are_the_sum_of_its_tensors() -> None:
+def test_bytes_of_a_metaedge_are_the_sum_of_its_tensors() -> None:
     from headrace.board.graph.graph_bundle import analyse_graph
 
     analysis = analyse_graph(made.twins())

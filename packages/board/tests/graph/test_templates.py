@@ -1,4 +1,4 @@
-"""Structure: what is alike has one template, whatever its names and order."""
+"""Templates: equal structures share one, regardless of names and order."""
 
 from __future__ import annotations
 
@@ -40,21 +40,23 @@ def test_a_twin_has_the_template_of_the_original(twins: GraphAnalysis, scope: st
 
 
 @pytest.mark.parametrize("scope", ["rewired", "extended"])
-def test_what_differs_has_a_template_and_a_colour_of_its_own(
+def test_different_structures_have_different_templates_and_colours(
     twins: GraphAnalysis, scope: str
 ) -> None:
     assert template(twins, scope) != template(twins, "original")
     assert family(twins, scope) != family(twins, "original") or family(twins, scope) == -1
 
 
-def test_a_near_twin_is_of_the_family_and_says_how_many_ops_differ(twins: GraphAnalysis) -> None:
+def test_a_similar_group_is_in_the_family_with_its_number_of_different_ops(
+    twins: GraphAnalysis,
+) -> None:
     assert template(twins, "long_near") != template(twins, "long")
     assert family(twins, "long_near") == family(twins, "long") >= 0
     assert twins.families.near[template(twins, "long_near")] == 1
     assert twins.families.near[template(twins, "long")] == 0
 
 
-def test_what_an_edge_is_attached_to_inside_a_scope_counts() -> None:
+def test_the_inner_end_of_an_edge_counts() -> None:
     graphs = []
     for source in ("in/a", "in/b"):
         graph = GraphDef()

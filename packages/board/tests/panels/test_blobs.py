@@ -53,7 +53,7 @@ def items(client: PanelClient, tag: str, kind: str = "image", row: str = "") -> 
     return client.get("/blobs/items" + client.where(tag, kind) + row)["items"]
 
 
-def test_every_event_is_a_row_and_every_item_can_be_asked_for(client: PanelClient) -> None:
+def test_every_event_is_a_row_and_every_item_can_be_fetched(client: PanelClient) -> None:
     reply = client.get("/blobs" + client.where("old", "image"))
     assert reply["kind"] == "image"
     assert reply["columns"]["step"] == [0, 1, 2] and reply["columns"]["superseded"] == [0, 0, 0]
@@ -83,7 +83,7 @@ def test_a_tensor_of_images_has_its_samples_and_svg_is_never_shown(client: Panel
     assert items(client, "lies")[0]["width"] == 2
 
 
-def test_an_image_too_large_to_decode_is_refused(client: PanelClient) -> None:
+def test_an_image_too_large_to_decode_is_rejected(client: PanelClient) -> None:
     (item,) = items(client, "bomb")
     assert "30000 x 30000 pixels" in item["refused"]
     got = client.client.get(f"/api/v1/blob/{item['id']}")

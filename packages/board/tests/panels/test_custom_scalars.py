@@ -34,7 +34,7 @@ def layout(title: str) -> bytes:
     return Layout(category=[Category(title=title, chart=charts, closed=True)]).SerializeToString()
 
 
-def test_the_last_layout_of_each_run_is_told(tmp_path: Path) -> None:
+def test_the_last_layout_of_each_run_is_returned(tmp_path: Path) -> None:
     write_values(tmp_path / "a", [(0, value(layout("old"))), (1, value(layout("new")))])
     write_values(tmp_path / "b", [(0, value(b"\xff\xff\xff"))])
     client = PanelClient(tmp_path)

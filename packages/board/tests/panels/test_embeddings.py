@@ -1,4 +1,4 @@
-"""The projector's files: found, read, thinned out, and never led out of their folder."""
+"""The projector's files: found, read, sampled, and confined to their folder."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_raw_floats_have_the_shape_that_the_config_says(tmp_path: Path) -> None:
     assert "has 3 bytes" in client.get(f"embedding?id={one['id']}", 400)["error"]
 
 
-def test_many_points_are_thinned_out_evenly_and_said_so(tmp_path: Path) -> None:
+def test_many_points_are_sampled_evenly_with_a_note(tmp_path: Path) -> None:
     points, _ = clusters(101, 3)
     with_tensor(tmp_path, "t.tsv", 'metadata_path: "m.tsv"')
     write_tsv(tmp_path / "t.tsv", points)
@@ -373,7 +373,7 @@ def test_damaged_bytes_of_a_checkpoint_are_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "id=x", "id=-1", "id=99", "id=0&most=0", "id=0&most=1e9"])
-def test_wrong_arguments_are_refused(tmp_path: Path, query: str) -> None:
+def test_invalid_arguments_are_rejected(tmp_path: Path, query: str) -> None:
     write_checkpoint_projector(tmp_path)
     client = Client(tmp_path)
     client.get("embeddings")

@@ -1,4 +1,4 @@
-"""Values of other writers' files as the panels show them, beside what tensorboard reads in them."""
+"""Values of files of other writers, compared with what tensorboard reads from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The endpoints of graphs, over a log and by upload."""
+"""The routes of graphs, for graphs of a log and for uploads."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_bundle_is_not_sent_twice(client: Any) -> None:
     assert again.status_code == 304 and not again.data
 
 
-def test_a_node_says_its_inputs_attributes_and_shapes(client: Any) -> None:
+def test_a_node_has_inputs_attributes_and_shapes(client: Any) -> None:
     number = ids(client)["graph_def"]
     card = get(client, f"graph/{number}/node?name=layer_0/BiasAdd")
     assert [end["name"] for end in card["inputs"]] == ["layer_0/MatMul", "layer_0/bias/read"]
@@ -142,7 +142,7 @@ def test_costs_of_a_trace_stand_at_their_nodes(client: Any) -> None:
 
 
 @pytest.mark.parametrize("form", ["GraphDef", "pbtxt", "MetaGraphDef", "SavedModel", "RunMetadata"])
-def test_an_upload_is_told_by_its_content(client: Any, form: str) -> None:
+def test_an_upload_is_recognised_by_its_content(client: Any, form: str) -> None:
     from google.protobuf import text_format
 
     graph = made.twins()
@@ -167,11 +167,11 @@ def test_an_upload_is_told_by_its_content(client: Any, form: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\x00" * 100, b"\xff" * 1000, b"node {", b"{}", b"\x0a\x03abc", b"hello world"]
 )
-def test_an_upload_without_a_graph_is_refused_in_words(client: Any, data: bytes) -> None:
+def test_an_upload_without_a_graph_is_rejected_with_a_message(client: Any, data: bytes) -> None:
     assert "cannot be shown" in upload(client, data, status=422)["error"]
 
 
-def test_deeply_nested_bytes_are_refused(client: Any) -> None:
+def test_deeply_nested_bytes_are_rejected(client: Any) -> None:
     data = b""
     for _ in range(300):  # attr.value.func.attr.value.func...
         inner = b"\x0a\x01a\x12" + _length(data) + data
@@ -235,7 +235,7 @@ def test_dot_of_a_view_has_clusters_for_open_groups(client: Any) -> None:
     assert closed.startswith("digraph") and closed.count("{") == closed.count("}")
 
 
-def test_damaged_and_absent_graphs_are_refused_in_words(client: Any, tmp_path: Path) -> None:
+def test_damaged_and_absent_graphs_are_rejected_with_a_message(client: Any, tmp_path: Path) -> None:
     get(client, "graph/999", 404)
     with EventFileWriter(str(tmp_path)) as writer:
         writer.write(Event(graph_def=b"\x0a\xff\xff"))

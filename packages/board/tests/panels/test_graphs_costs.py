@@ -1,4 +1,4 @@
-"""Time and memory of nodes over traced steps: of many steps, of GPUs, of bodies of functions."""
+"""Time and memory of nodes over traced steps: many steps, GPUs, bodies of functions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_many_traced_steps_give_the_median_of_all(tmp_path: Path) -> None:
     assert costs == {"a/MatMul": (41, 21.0)}
 
 
-def test_of_very_many_steps_some_are_read_and_the_reply_says_how_many(tmp_path: Path) -> None:
+def test_of_many_steps_evenly_spaced_ones_are_read(tmp_path: Path) -> None:
     step = metadata_of(w0_CPU_0=[node_stats("a/MatMul", 0, 1000)]).SerializeToString()
     write_log(tmp_path, dict.fromkeys(range(100), step), one_op())
     header, costs = costs_of(GraphsClient(tmp_path))

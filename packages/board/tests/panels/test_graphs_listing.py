@@ -1,4 +1,4 @@
-"""The list of graphs: what each is called, and what listing costs."""
+"""The list of graphs: keys and titles, and the bytes that listing reads."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_one_events_own_buckets(client: PanelClient) -> None:
         ("bins=1000&max=2000&runs=0,1,2", "max * bins * runs is above 4000000"),
     ],
 )
-def test_wrong_arguments_are_refused(client: PanelClient, query: str, message: str) -> None:
+def test_invalid_arguments_are_rejected(client: PanelClient, query: str, message: str) -> None:
     tag = f"&tag={client.tag('new', 'histogram')}&run=0" if query else ""
     assert message in client.get(f"/histograms?{query or 'run=0'}{tag}", 400)["error"]
 
@@ -140,7 +140,7 @@ def test_all_events_are_exported_as_they_were_written(client: PanelClient) -> No
     ]  # fmt: skip
 
 
-def test_a_tag_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_a_tag_of_another_kind_is_rejected(tmp_path: Path) -> None:
     write_values(tmp_path, [(0, Summary.Value(tag="loss", simple_value=1.0))])
     client = PanelClient(tmp_path)
     error = client.get("/histograms" + client.where("loss", "scalar"), 400)["error"]

@@ -84,7 +84,7 @@ def test_a_cloud_has_points_and_several_samples(client: Any) -> None:
     get(client, f"mesh?{query}&row=4", 404)
 
 
-def test_faces_that_name_no_vertex_are_left_out_and_said_so(tmp_path: Path) -> None:
+def test_faces_with_unknown_vertices_are_left_out_with_a_note(tmp_path: Path) -> None:
     vertices = np.float32([[0, 0, 0], [1, 0, 0], [0, 1, 0], [np.nan, 0, 0]])
     faces = np.int32([[0, 1, 2], [0, 1, 9], [-1, 0, 1], [0, 1, 3]])
     with EventFileWriter(tmp_path) as writer:
@@ -106,14 +106,14 @@ def test_faces_that_were_written_once_hold_for_later_steps(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (1, 5, 2)])
-def test_vertices_of_another_shape_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_vertices_of_another_shape_are_rejected(tmp_path: Path, shape: tuple[int, ...]) -> None:
     with EventFileWriter(tmp_path) as writer:
         writer.write(mesh_event(1, "m", {VERTEX: np.zeros(shape, np.float32)}))
     client = client_of(tmp_path)
     assert "not numbers [batch, n, 3]" in get(client, f"mesh?{only(client)}", 400)
 
 
-def test_a_tensor_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
+def test_a_tensor_with_a_wrong_size_is_rejected(tmp_path: Path) -> None:
     event = mesh_event(1, "m", {VERTEX: np.zeros((1, 2, 3), np.float32)})
     event.summary.value[0].tensor.tensor_shape.dim[1].size = 1 << 40
     with EventFileWriter(tmp_path) as writer:
@@ -144,6 +144,6 @@ def test_a_mesh_of_nothing_is_an_empty_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "run=0", "run=0&tag=x", "run=9&tag=0", "run=0&tag=99"])
-def test_wrong_arguments_are_refused(client: Any, query: str) -> None:
+def test_invalid_arguments_are_rejected(client: Any, query: str) -> None:
     for path in ("mesh", "meshes") if query else ("mesh",):
         assert client.get(f"/api/v1/{path}?{query}").status_code in (400, 404)

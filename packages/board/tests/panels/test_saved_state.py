@@ -1,4 +1,4 @@
-"""Notes and views in the side file: what is put is there, and a crash leaves the old or the new."""
+"""The state file: saved documents can be read back, and a crash leaves the old or the new file."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_names_are_words(client: PanelClient, name: str) -> None:
                                   {"base": "0", "document": 1}, {"base": True, "document": 1},
                                   {"base": float("inf"), "document": 1},
                                   {"base": 0, "document": 1, "name": "x"}])  # fmt: skip
-def test_other_bodies_are_refused(client: PanelClient, body: object) -> None:
+def test_other_bodies_are_rejected(client: PanelClient, body: object) -> None:
     client.send("/state/notes", body, 400, method="PUT")
 
 
@@ -113,7 +113,7 @@ def test_a_file_that_is_not_ours_is_left_as_it_is(
 ) -> None:
     file.parent.mkdir()
     file.write_bytes(content)
-    assert "left as it is" in put(client, "notes", 0, 1, 503)["error"]
+    assert "is not changed" in put(client, "notes", 0, 1, 503)["error"]
     assert client.get("/state", 503)["error"]
     assert file.read_bytes() == content
 

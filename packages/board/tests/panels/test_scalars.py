@@ -202,7 +202,7 @@ def test_an_export_has_every_point(runs: PanelClient) -> None:
     assert [line.split(",")[2] for line in part.splitlines()[1:]] == ["10", "12", "14"] * 2
 
 
-def test_an_export_says_what_a_restart_has_overtaken(tmp_path: Path) -> None:
+def test_an_export_marks_superseded_points(tmp_path: Path) -> None:
     event_logs.write_restarted(tmp_path)
     client = PanelClient(tmp_path)
     path = f"/api/v1/export.csv?tags={client.tag('loss')}"
@@ -249,7 +249,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("query, message", REFUSED)
-def test_a_wrong_query_is_refused_with_what_is_wrong(runs: PanelClient, query, message) -> None:
+def test_an_invalid_query_is_rejected_with_the_reason(runs: PanelClient, query, message) -> None:
     got = runs.client.post(
         "/api/v1/scalars",
         data=json.dumps({"queries": [query]}),
@@ -364,7 +364,7 @@ def odd_logs(tmp_path_factory: pytest.TempPathFactory) -> PanelClient:
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(GOOD | QUERY, max_size=3) | JSON)
-def test_no_query_is_an_error_of_ours(odd_logs: PanelClient, queries: object) -> None:
+def test_no_query_is_a_server_error(odd_logs: PanelClient, queries: object) -> None:
     got = odd_logs.client.post(
         "/api/v1/scalars",
         data=json.dumps({"queries": queries}),

@@ -1,4 +1,4 @@
-"""Any tensor that an event file holds can be looked at, or says why not."""
+"""Every tensor in an event file is shown, or the reason why it is not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_numbers_and_strings_are_shown(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["huge", "short", "odd", "deep"])
-def test_what_is_no_tensor_says_why(client: FlaskClient, name: str) -> None:
+def test_a_value_without_a_tensor_has_an_error(client: FlaskClient, name: str) -> None:
     assert look(client, name)["error"]
 
 

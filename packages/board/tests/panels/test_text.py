@@ -85,7 +85,7 @@ def test_a_shape_of_a_hundred_thousand_dimensions_is_a_list_of_what_is_there(
     assert (only["values"], only["shape"], only["cut"]) == (["x"], [1], False)
 
 
-def test_what_is_too_long_is_cut_and_says_so(client: PanelClient) -> None:
+def test_long_texts_are_cut_and_marked(client: PanelClient) -> None:
     long = rows(client, "long")[0]
     assert long["cut"] and len(long["values"][0]) == text_rows._MAX_CHARACTERS
     many = rows(client, "many")[0]
@@ -102,7 +102,7 @@ def test_search_finds_rows_whatever_their_case(client: PanelClient) -> None:
     assert client.get("/text" + client.where("words", "text") + "&q=nowhere")["total"] == 0
 
 
-def test_a_search_ends_after_a_time_and_says_how_far_it_was(
+def test_a_search_ends_after_a_time_and_reports_its_progress(
     client: PanelClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text_rows, "_MAX_SEARCH_S", -1.0)
@@ -118,5 +118,5 @@ def test_a_reply_is_no_larger_than_it_may_be(
 
 
 @pytest.mark.parametrize("query", ["from=-1", "count=0", "count=201", "q=" + "x" * 201])
-def test_wrong_arguments_are_refused(client: PanelClient, query: str) -> None:
+def test_invalid_arguments_are_rejected(client: PanelClient, query: str) -> None:
     assert client.get("/text" + client.where("words", "text") + "&" + query, 400)["error"]

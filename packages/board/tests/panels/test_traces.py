@@ -71,7 +71,7 @@ def test_a_trace_is_columns_with_lanes_and_names(client: Any) -> None:
     assert reply["ops"][columns["op"][at]] == "Add"
 
 
-def test_the_summary_tells_what_delayed_the_step(client: Any) -> None:
+def test_the_summary_has_what_delayed_the_step(client: Any) -> None:
     number = trace_of(client, 3)
     before = get(client, f"trace/{number}?px=100")
     summary = get(client, f"trace/{number}/summary")
@@ -95,7 +95,7 @@ def test_totals_of_a_selection_are_of_what_lies_in_it(client: Any) -> None:
     ]
 
 
-def test_a_slice_tells_all_that_the_trace_says(client: Any) -> None:
+def test_a_slice_has_all_that_the_trace_records(client: Any) -> None:
     number = trace_of(client, 5)
     told = get(client, f"trace/{number}/slice?slice=0")
     assert (told["node"], told["op"], told["start"], told["end"]) == ("a/MatMul", "MatMul", 0, 1000)
@@ -115,7 +115,7 @@ def test_a_node_is_found_in_every_step(client: Any) -> None:
     assert [(row["step"], row["dur"]) for row in rows] == [(5, 1000), (9, 9000)]
 
 
-def test_a_search_over_steps_tells_which_it_could_not_read(tmp_path: Path) -> None:
+def test_a_search_over_steps_lists_unreadable_traces(tmp_path: Path) -> None:
     step = two_tasks().SerializeToString()
     write_log(tmp_path, {1: step, 2: step[:-3], 3: step})
     client = client_of(tmp_path)
@@ -125,7 +125,7 @@ def test_a_search_over_steps_tells_which_it_could_not_read(tmp_path: Path) -> No
     assert skipped["step"] == 2 and "damaged" in skipped["error"]
 
 
-def test_a_record_that_is_no_event_any_more_is_refused_in_words(
+def test_a_record_that_is_no_longer_an_event_is_rejected_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = event_pb2.Event(step=4, wall_time=1.0)
@@ -259,7 +259,7 @@ def test_a_damaged_trace_says_so_and_costs_only_itself(client: Any) -> None:
         ("trace/compare?ids=1,2,3,4,5,6,7,8,9", 400),
     ],
 )
-def test_wrong_arguments_are_refused_with_a_sentence(client: Any, path: str, status: int) -> None:
+def test_invalid_arguments_are_rejected_with_a_message(client: Any, path: str, status: int) -> None:
     said = get(client, path.format(id=trace_of(client, 5)), status)
     assert len(str(said)) > 10
 

@@ -1,4 +1,4 @@
-"""What others write now we read, and they read what we write (tox -e peer)."""
+"""The board reads what other tools write, and they read what Headrace writes (tox -e peer)."""
 
 from __future__ import annotations
 

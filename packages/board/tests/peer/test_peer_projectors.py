@@ -1,4 +1,4 @@
-"""Embeddings and meshes that TensorFlow and PyTorch write are shown as they are (tox -e peer)."""
+"""Embeddings and meshes written by TensorFlow and PyTorch are shown unchanged (tox -e peer)."""
 
 from __future__ import annotations
 

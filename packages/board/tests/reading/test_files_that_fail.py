@@ -1,4 +1,4 @@
-"""A file that cannot be read is told, tried again, and in nobody's way."""
+"""A file that cannot be read is reported and retried, and does not block other files."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_run_whose_rewritten_file_cannot_be_opened_goes_until_it_can(
     assert run_names(board) == ["bad"]
 
 
-def test_two_writers_at_once_are_told_only_while_both_files_are_there(
+def test_two_writers_at_once_are_reported_only_while_both_files_exist(
     tmp_path: Path, follow: Callable[[], Board]
 ) -> None:
     paths = []
@@ -202,7 +202,7 @@ def test_a_record_of_a_disk_that_fails_is_lost_for_now(
     assert board.records.value(rows, 0).image.height == 100
 
 
-def test_no_reader_of_a_record_holds_the_lock_while_the_disk_is_asked(
+def test_reading_a_record_holds_no_lock_during_disk_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event_logs.write_images(tmp_path, 3, 500)

@@ -1,4 +1,4 @@
-"""Files of TensorFlow, tensorboard and PyTorch give what tensorboard's own reader gives."""
+"""Files of TensorFlow, tensorboard and PyTorch give the values of tensorboard's own reader."""
 
 from __future__ import annotations
 

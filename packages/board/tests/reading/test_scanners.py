@@ -1,4 +1,4 @@
-"""Both scanners find what is in a file, the same, however it is damaged."""
+"""Both scanners give the same correct results for intact and for corrupted files."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def assert_scanners_agree(path: Path, limit: int = 1 << 20) -> list[ScanBatch]:
     return native
 
 
-def test_the_native_scanner_reads_unless_the_other_is_asked_for(
+def test_the_native_scanner_is_used_unless_the_other_is_selected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for choice, name in (("", "native"), ("native", "native"), ("python", "python")):
@@ -109,7 +109,7 @@ def test_the_native_scanner_reads_unless_the_other_is_asked_for(
         scanner_name()
 
 
-def test_a_scanner_that_was_not_built_is_told(
+def test_a_scanner_that_was_not_built_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("HEADRACE_BOARD_SCANNER", raising=False)
@@ -135,7 +135,7 @@ def test_every_point_of_every_tag_is_found(scanner: Any, tmp_path: Path) -> None
         assert rows == want
 
 
-def test_kinds_come_from_the_field_or_from_metadata_told_once(scanner: Any, tmp_path: Path) -> None:
+def test_kinds_come_from_the_field_or_from_the_first_metadata(scanner: Any, tmp_path: Path) -> None:
     batches = read_all(scanner, corrupted_logs.every_kind(tmp_path))
     kinds = {tag.name: tag.kind for tag in tags_of(batches)}
     assert {name: kinds[name] for name in kinds if not name.startswith("scalar/")} == {
@@ -197,7 +197,9 @@ def test_scalars_of_every_dtype_keep_their_value(scanner: Any, tmp_path: Path) -
     }  # fmt: skip
 
 
-def test_a_turned_payload_byte_costs_its_record_and_is_told(scanner: Any, tmp_path: Path) -> None:
+def test_a_flipped_payload_byte_costs_its_record_and_is_reported(
+    scanner: Any, tmp_path: Path
+) -> None:
     records = corrupted_logs.records_of_900()
     path = corrupted_logs.write_records(tmp_path, corrupted_logs.flip_payload_byte(records))
     batches = read_all(scanner, path)
@@ -211,7 +213,9 @@ def test_a_turned_payload_byte_costs_its_record_and_is_told(scanner: Any, tmp_pa
     assert batches[-1].state == END
 
 
-def test_a_turned_length_byte_costs_its_record_and_is_told(scanner: Any, tmp_path: Path) -> None:
+def test_a_flipped_length_byte_costs_its_record_and_is_reported(
+    scanner: Any, tmp_path: Path
+) -> None:
     records = corrupted_logs.records_of_900()
     path = corrupted_logs.write_records(tmp_path, corrupted_logs.flip_length_byte(records))
     batches = read_all(scanner, path)
@@ -317,7 +321,7 @@ def test_a_file_of_nothing_but_damage_dies_with_its_budget(scanner: Any, tmp_pat
 
 
 def test_values_of_tags_beyond_the_limit_cost_no_other_value(scanner: Any, tmp_path: Path) -> None:
-    many = 20_000  # values of refused tags: more than the gaps that a file may have
+    many = 20_000  # values of tags beyond the limit: more than the gaps that a file may have
     with EventFileWriter(tmp_path) as writer:
         for part in range(10):
             names = [f"tag{part}/{i}" for i in range(10_000)]
@@ -448,7 +452,7 @@ def test_scanners_agree_with_protobuf_on_what_is_an_event(tmp_path: Path) -> Non
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_scanners_agree_on_any_damage(data: st.DataObject, tmp_path: Path) -> None:
+def test_scanners_agree_on_any_corruption(data: st.DataObject, tmp_path: Path) -> None:
     source = _source(tmp_path)
     damaged = bytearray(source)
     for _ in range(data.draw(st.integers(0, 6))):

@@ -57,7 +57,7 @@ def test_a_division_by_zero_is_infinite_and_silent() -> None:
         ("(" * 60 + "a" + ")" * 60, "nested deeper than 50"),
     ],
 )
-def test_what_is_no_expression_is_said_with_its_place(text: str, message: str) -> None:
+def test_an_invalid_expression_is_reported_with_its_position(text: str, message: str) -> None:
     with pytest.raises(ExpressionError) as error:
         parse(text)
     assert message in str(error.value)

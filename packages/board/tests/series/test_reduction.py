@@ -10,7 +10,7 @@ from headrace.board.series.reduction import reduced
 N = 1_000_000
 
 
-def test_every_planted_spike_and_hole_shows_at_every_zoom() -> None:
+def test_every_planted_spike_and_gap_is_visible_at_every_zoom() -> None:
     """Whatever the zoom, the pixel of a planted value is drawn as far as the value reaches."""
     rng = np.random.default_rng(1)
     x = np.arange(N, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The list of problems stays short and true."""
+"""The list of problems is bounded and up to date."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_same_problem_of_a_file_is_one_line_with_a_sum() -> None:
     assert problems.count_by_run() == {1: 2}
 
 
-def test_put_says_how_it_stands_and_remove_takes_it_back() -> None:
+def test_put_replaces_a_problem_and_remove_withdraws_it() -> None:
     problems = Problems()
     problems.put("torn", NOTE, file="f", bytes=5)
     rev = problems.rev
@@ -38,7 +38,7 @@ def test_errors_come_first_and_the_list_has_an_end() -> None:
     assert listed[0].count == 1001
 
 
-def test_what_was_said_of_a_file_or_run_goes_with_it() -> None:
+def test_problems_of_a_file_or_run_are_removed_with_it() -> None:
     problems = Problems()
     problems.add("a", NOTE, run=1, file="f")
     problems.add("a", NOTE, run=1, file="g")

@@ -1,4 +1,4 @@
-"""Series keep every point, in order of file, and know which ones a restart has overtaken."""
+"""Series keep every point in order of file, and know which ones a restart has superseded."""
 
 from __future__ import annotations
 

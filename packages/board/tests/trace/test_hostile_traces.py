@@ -1,4 +1,4 @@
-"""Traces of odd names, clocks and sizes: read or refused in words, in work that is bounded."""
+"""Traces with odd names, clocks and sizes are read or rejected, in bounded time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_any_digits_in_a_device_are_put_in_order(name: str) -> None:
     assert len(read_step(made.SerializeToString())) == 2
 
 
-def test_clocks_that_are_lifetimes_apart_are_refused_in_words() -> None:
+def test_clocks_that_are_decades_apart_are_rejected_with_a_message() -> None:
     first = "/job:w/replica:0/task:0/device:CPU:0"
     second = "/job:w/replica:0/task:1/device:CPU:0"
     made = metadata_of(
@@ -64,7 +64,7 @@ def test_shifts_of_very_many_tasks_are_found_outwards() -> None:
         ("r = _Recv(a@)", ("", "")),
     ],
 )
-def test_a_transfer_tells_its_tensor_and_device(label: str, expected: tuple[str, str]) -> None:
+def test_a_transfer_label_names_tensor_and_device(label: str, expected: tuple[str, str]) -> None:
     read = read_label("r", label, False)
     assert (read.tensor, read.source) == expected
 
@@ -79,7 +79,7 @@ def test_a_transfer_tells_its_tensor_and_device(label: str, expected: tuple[str,
         ("[0.2MB t from a to b", ""),
     ],
 )
-def test_an_arrival_tells_its_tensor(label: str, tensor: str) -> None:
+def test_a_recv_tensor_label_names_its_tensor(label: str, tensor: str) -> None:
     assert read_label("RecvTensor", label, False).tensor == tensor
 
 
@@ -121,7 +121,7 @@ def test_an_arrival_of_each_turn_of_a_loop_finds_the_turn_that_made_it() -> None
     assert (trace.start[moves.target] - trace.start[moves.source] == 9).all()
 
 
-def test_a_search_for_inputs_through_a_whole_graph_stops_and_says_so(
+def test_a_search_for_inputs_through_a_whole_graph_stops_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(walking, "_MAX_BETWEEN", 50)

@@ -89,7 +89,7 @@ def test_each_node_is_found_again_by_its_offset() -> None:
         assert read == node
 
 
-def test_damaged_bytes_are_refused_by_both_or_read_by_both() -> None:
+def test_damaged_bytes_are_rejected_by_both_or_read_by_both() -> None:
     rng = random.Random(1)
     data = two_tasks().SerializeToString()
     refused = 0
@@ -107,7 +107,7 @@ def test_damaged_bytes_are_refused_by_both_or_read_by_both() -> None:
 
 
 @pytest.mark.parametrize("step_columns", [native.step_columns, by_protobuf.step_columns])
-def test_a_trace_cut_short_says_so(step_columns) -> None:
+def test_a_truncated_trace_shows_an_error(step_columns) -> None:
     data = two_tasks().SerializeToString()
     with pytest.raises(TraceError, match="damaged"):
         step_columns(data[:-3])

@@ -55,7 +55,7 @@ def test_the_critical_path_goes_through_inputs_and_transfers() -> None:
     )
 
 
-def test_inputs_come_from_the_graph_where_labels_do_not_tell() -> None:
+def test_inputs_come_from_the_graph_if_labels_lack_them() -> None:
     trace = read(
         metadata_of(
             w0_CPU_0=[node_stats("a", 0, 100, "a = A"), node_stats("c", 200, 10, "c = C")],
@@ -213,7 +213,7 @@ def test_memory_that_was_there_before_lies_under_the_curve() -> None:
     assert curve.bytes.tolist() == [0]
 
 
-def test_without_records_memory_is_what_the_allocator_said() -> None:
+def test_without_records_memory_is_what_the_allocator_reported() -> None:
     node = node_stats("a_A", 0, 4000)
     node.memory.add(allocator_name="gpu", allocator_bytes_in_use=700)
     (curve,) = memory_curves(read(metadata_of(w0_CPU_0=[node])))

@@ -1,4 +1,4 @@
-"""Which graph the address names, and what becomes of its view: links, Back, failures, delays."""
+"""Graphs and their views in the address: links, Back, failures, delays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two graphs compared on the Graph page: colours, counts, and the list of what differs."""
+"""Comparison of two graphs on the Graph page: colours, counts, list of differences."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_two_graphs_are_compared_by_colour_also_within_series(reader: GraphReade
     assert fill["layer_[0-3]"] == fill["layer_2/MatMul"] == same  # what is left of the series
 
 
-def test_the_list_says_what_was_added_changed_moved_and_removed(reader: GraphReader) -> None:
+def test_the_list_has_added_changed_moved_and_removed_nodes(reader: GraphReader) -> None:
     panel = compare(reader)
 
     def names(title: str) -> list[str]:

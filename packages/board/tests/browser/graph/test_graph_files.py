@@ -1,4 +1,4 @@
-"""Files on the Graph page: those that are opened, and the pictures that are saved."""
+"""Files on the Graph page: graphs that are opened, and drawings that are saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Graph page as a reader meets it: structure, series, search, address, keys, files."""
+"""The Graph page: structure, series nodes, search, address, keys, files."""
 
 from __future__ import annotations
 

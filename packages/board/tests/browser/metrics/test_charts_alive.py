@@ -1,4 +1,4 @@
-"""What charts show while requests come late or fail, and what clicks and keys do to them."""
+"""Charts while requests are slow or fail, and their clicks and keys."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Gate:
-    """Holds the requests for smoothed curves until it is told what to do with them."""
+class HeldRequests:
+    """Holds back the requests for smoothed curves, or fails them with `status`."""
 
     def __init__(self, page: Any) -> None:
         self.held: list[Any] = []
@@ -46,14 +46,14 @@ def smooth(page: Any, amount: int) -> None:
 def test_an_answer_to_settings_that_were_left_is_not_drawn(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
-    gate = Gate(page)
+    held_requests = HeldRequests(page)
     open_view(page, board_server(logdir).url)
     before = chart(page, "loss")["curves"][0]["y"]
     smooth(page, 700)
-    assert until(lambda: page.wait_for_timeout(20) or gate.held)
+    assert until(lambda: page.wait_for_timeout(20) or held_requests.held)
     smooth(page, 0)
     page.wait_for_timeout(100)
-    for route in gate.held:
+    for route in held_requests.held:
         route.continue_()
     page.wait_for_timeout(500)
     (curve,) = chart(page, "loss")["curves"]
@@ -64,8 +64,8 @@ def test_an_answer_to_settings_that_were_left_is_not_drawn(
 def test_a_failed_request_leaves_the_chart_says_so_and_may_be_tried_again(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
-    gate = Gate(page)
-    gate.status = 503
+    held_requests = HeldRequests(page)
+    held_requests.status = 503
     open_view(page, board_server(logdir).url)
     before = chart(page, "loss")["curves"][0]["y"]
     smooth(page, 700)
@@ -88,8 +88,8 @@ def test_after_a_try_again_only_what_grew_is_asked_for(
     with EventFileWriter(tmp_path / "grows") as writer:
         writer.write(simple_event(0, WALL, [("loss", 1.0)]))
         writer.flush()
-        gate = Gate(page)
-        gate.status = 503
+        held_requests = HeldRequests(page)
+        held_requests.status = 503
         open_view(page, board_server(tmp_path).url)
         settled(page)
         smooth(page, 700)

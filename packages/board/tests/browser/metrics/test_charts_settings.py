@@ -1,4 +1,4 @@
-"""What single cards have of their own, tables of ranges, and everything that is saved."""
+"""Settings of single cards, tables of ranges, and everything that is saved."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_any_column_is_found_by_name_and_colours_are_reached_by_tab(
     assert until(lambda: chart(page, "down")["curves"][0]["colour"] == colour.strip())
 
 
-def test_more_runs_than_a_chart_draws_are_told_of(
+def test_runs_beyond_the_limit_of_a_chart_are_counted(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     for number in range(510):

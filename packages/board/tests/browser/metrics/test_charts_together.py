@@ -1,4 +1,4 @@
-"""Charts of several tags: made, dropped on one another, with axes of their own, taken away."""
+"""Charts of several tags: created, combined by dragging, with separate axes, removed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_expression_is_not_dropped_as_if_it_were_a_tag(
     assert until(lambda: len(chart(page, "made:=loss*2")["curves"]) == 4)
 
 
-def test_more_tags_than_a_request_may_have_are_drawn_and_those_left_out_are_told(
+def test_tags_beyond_the_limit_of_a_request_are_left_out_with_a_note(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     open_view(page, board_server(logdir).url, "made=^w/&q=^loss$")

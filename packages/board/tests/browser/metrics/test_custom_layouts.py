@@ -1,4 +1,4 @@
-"""Layouts of charts: made from nothing, changed, grouped and saved."""
+"""Layouts of charts: created, changed, grouped and saved."""
 
 from __future__ import annotations
 

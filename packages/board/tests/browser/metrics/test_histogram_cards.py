@@ -1,4 +1,4 @@
-"""Histogram cards show what the buckets of the logs say."""
+"""Histogram cards agree with the buckets in the logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards of images, sounds and texts: every step within reach, exact to the pixel."""
+"""Cards of images, sounds and texts: every step can be shown, exact to the pixel."""
 
 from __future__ import annotations
 

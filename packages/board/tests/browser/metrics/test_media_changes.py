@@ -198,7 +198,7 @@ def test_texts_are_saved_shown_or_all(logdir: Path, board_server: Any, page: Any
     assert rows[3]["values"][0].startswith("## Run of step 30\n")
 
 
-def test_a_search_that_fails_says_so(logdir: Path, board_server: Any, page: Any) -> None:
+def test_a_failed_search_shows_a_message(logdir: Path, board_server: Any, page: Any) -> None:
     page.goto(board_server(logdir).url + "#/metrics?q=^notes$&runs=only:base")
     page.get_by_role("region", name="Texts of notes").get_by_role("heading").first.wait_for()
     busy = {"error": "too busy"}
@@ -216,7 +216,7 @@ def test_a_text_that_did_not_come_is_not_called_unreadable(
     assert page.get_by_text("this record cannot be read").count() == 0
 
 
-def test_a_server_started_anew_still_gives_its_pictures(
+def test_a_restarted_server_still_serves_its_images(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     first = board_server(logdir)

@@ -1,4 +1,4 @@
-"""The Metrics page shows what the logs say: points, smoothing, groups, axes, downloads."""
+"""The Metrics page agrees with the logs: points, smoothing, groups, axes, downloads."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def test_a_hundred_runs_are_drawn_by_one_request_and_scrolling_draws_the_rest(
     assert page.locator("article.tile").count() < 20
 
 
-def test_an_empty_folder_says_what_to_do(tmp_path: Path, board_server: Any, page: Any) -> None:
+def test_an_empty_folder_shows_what_to_do(tmp_path: Path, board_server: Any, page: Any) -> None:
     open_view(page, board_server(tmp_path).url)
     notice = page.locator(".notice")
     notice.wait_for()

@@ -1,4 +1,4 @@
-"""Everybody can use every page: axe-core finds nothing serious, and Tab leads everywhere."""
+"""Accessibility: axe-core finds nothing serious, and Tab reaches every control."""
 
 from __future__ import annotations
 

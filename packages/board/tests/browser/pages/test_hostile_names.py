@@ -1,4 +1,4 @@
-"""Text of the data stays text: no script, no policy report, no element that the data made."""
+"""Hostile text stays text: no script runs, no policy report, no element from the data."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_names_that_hide_or_turn_text_are_shown_escaped(
     assert until(lambda: "run\\u202etxt" in page.locator("body").inner_text())
 
 
-def test_an_image_that_is_none_says_so(logdir: Path, board_server: Any, page: Any) -> None:
+def test_an_invalid_image_shows_a_message(logdir: Path, board_server: Any, page: Any) -> None:
     page.goto(board_server(logdir).url + "#/metrics?q=^constructor/image$&runs=only:cards")
     page.get_by_role("alert").first.wait_for()
     assert "no image" in page.get_by_role("alert").first.inner_text()

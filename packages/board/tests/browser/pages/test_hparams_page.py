@@ -1,4 +1,4 @@
-"""The HParams page: sorting, conditions, brushes, and what they choose."""
+"""The HParams page: sorting, conditions and brushes, and the runs that they select."""
 
 from __future__ import annotations
 
@@ -174,9 +174,7 @@ def test_sessions_that_come_later_and_metrics_that_grow_are_followed(
     assert until(lambda: "0.875" in row.inner_text())
 
 
-def test_an_answer_that_fails_is_asked_for_again(
-    logdir: Path, board_server: Any, page: Any
-) -> None:
+def test_a_failed_request_is_repeated(logdir: Path, board_server: Any, page: Any) -> None:
     broken = {"error": "the disk is away"}
     page.route("**/api/v1/hparams", lambda route: route.fulfill(status=503, json=broken))
     page.goto(board_server(logdir).url + "#/hparams")

@@ -1,4 +1,4 @@
-"""Everything on the Metrics page can be done without a pointer, and says what it is."""
+"""The Metrics page can be used with the keyboard alone, and its controls have names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages select for one another: a spike moves all cards, a slice is a node of the graph."""
+"""Selections are shared between pages: steps between cards, slices and nodes of the graph."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_click_on_a_node_shows_its_slices_of_all_steps(
     assert steps == [f"step {step}" for step in STEPS]
 
 
-def test_a_node_that_did_not_run_is_said_to_have_no_slice(
+def test_a_node_that_did_not_run_has_no_slice(
     page: Any, board_server: Callable[..., Any], logdir: Path
 ) -> None:
     open_pages(page, board_server(logdir).url, "#/trace?node=d/Never")

@@ -1,4 +1,4 @@
-"""The page follows the logs: points, runs and writers that come while it is open."""
+"""An open page follows the logs: new points, runs and writers."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_a_change_fetches_the_series_that_changed_and_no_others(
         writer.close()
 
 
-def test_a_server_that_was_started_anew_gives_its_own_runs(
+def test_a_restarted_server_shows_its_own_runs(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     for name in ("b", "c"):

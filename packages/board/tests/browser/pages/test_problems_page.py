@@ -1,4 +1,4 @@
-"""The Problems page says what was lost, where, and which values are no numbers."""
+"""The Problems page lists losses with their places, and values that are not finite."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shown(page: Any) -> list[dict[str, Any]]:
     return found["shown"] if found else []
 
 
-def test_each_kind_of_damage_is_a_line_with_what_it_cost(
+def test_each_kind_of_corruption_is_a_line_with_its_loss(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     page.goto(board_server(logdir).url + "#/problems")
@@ -89,7 +89,9 @@ def test_the_watch_list_jumps_to_the_first_bad_step(
     assert page.get_by_role("article").count() == 1
 
 
-def test_whole_logs_have_a_page_that_says_so(tmp_path: Path, board_server: Any, page: Any) -> None:
+def test_intact_logs_have_an_empty_problems_page(
+    tmp_path: Path, board_server: Any, page: Any
+) -> None:
     media_logs.write_pictures(tmp_path / "run", 5)
     page.goto(board_server(tmp_path).url + "#/problems")
     page.get_by_role("heading", name="Nothing is wrong with these logs").wait_for()
@@ -120,7 +122,7 @@ def test_a_run_leads_to_its_problems_and_what_they_cost(
     assert until(lambda: kinds() == {"bad_length"})
 
 
-def test_nothing_is_said_to_be_well_while_logs_are_still_being_read(
+def test_no_all_clear_while_logs_are_still_being_read(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     media_logs.write_pictures(tmp_path / "run", 5)

@@ -1,4 +1,4 @@
-"""The projector and the cards of meshes, as they are used."""
+"""The projector, and the cards of meshes."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def test_going_there_and_back_does_not_wait_for_ever(
         route.abort()
 
 
-def test_a_tensor_written_anew_is_read_again(page: Any, board_server: Any, tmp_path: Path) -> None:
+def test_a_rewritten_tensor_is_read_again(page: Any, board_server: Any, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
     config = 'embeddings { tensor_name: "t" tensor_path: "t.tsv" }'

@@ -1,4 +1,4 @@
-"""What people write outlives lost connections, refusals, other pages and the page itself."""
+"""Notes survive lost connections, rejected saves, other pages and reloads."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_note_that_could_not_be_saved_is_saved_by_the_next_visit(
     assert until(lambda: saved(state, "first") == "lost with the page?", 10)
 
 
-def test_what_is_refused_is_said_and_stays_in_the_page(
+def test_a_rejected_note_stays_in_the_page_with_the_reason(
     tmp_path: Path, logdir: Path, board_server: Callable[..., Any], page: Any
 ) -> None:
     state = tmp_path / "state.json"

@@ -1,4 +1,4 @@
-"""The frame around the pages: tabs, themes, menus, keys, and what it says when something fails."""
+"""The frame around the pages: tabs, themes, menus, keys, and failures."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_control_click_on_a_tab_opens_it_with_the_view_in_a_new_page(shown: Any)
     assert shown.evaluate("location.hash").startswith("#/metrics")
 
 
-def test_a_page_whose_code_does_not_come_says_so_and_comes_by_a_reload(shown: Any) -> None:
+def test_a_page_whose_code_fails_to_load_offers_a_reload(shown: Any) -> None:
     shown.route("**/assets/problems_page*.js", lambda route: route.abort())
     shown.get_by_role("link", name="Problems").click()
     alert = shown.get_by_role("main").get_by_role("alert")
@@ -121,7 +121,7 @@ def test_a_question_mark_opens_the_keys_of_the_page_first(shown: Any) -> None:
     assert until(lambda: keys.count() == 0)
 
 
-def test_news_leave_a_half_typed_step_alone(
+def test_updates_do_not_change_a_half_typed_step(
     tmp_path: Path, board_server: Callable[..., Any], page: Any
 ) -> None:
     writer = EventFileWriter(tmp_path / "run")
@@ -147,7 +147,7 @@ def test_the_palette_leads_a_graph_to_the_page_of_graphs(shown: Any) -> None:
     assert until(lambda: shown.evaluate("location.hash").startswith("#/graph"))
 
 
-def test_the_header_tells_how_far_reading_is(
+def test_the_page_header_shows_the_reading_progress(
     logdir: Path, board_server: Callable[..., Any], page: Any
 ) -> None:
     url = board_server(logdir).url

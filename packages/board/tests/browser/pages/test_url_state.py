@@ -1,4 +1,4 @@
-"""The address is the view: what a user did comes back from it exactly."""
+"""The address holds the view: opening it restores the view exactly."""
 
 from __future__ import annotations
 

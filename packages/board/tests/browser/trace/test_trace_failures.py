@@ -1,4 +1,4 @@
-"""What the Trace page says while the server reads, and when it does not answer."""
+"""The Trace page while the server reads, and when requests fail."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def refuse(route: Any) -> None:
     route.fulfill(status=500, json={"error": "the disk is gone"})
 
 
-def test_a_trace_that_is_being_read_says_so_with_its_size(page: Any, url: str) -> None:
+def test_a_trace_that_is_being_read_shows_its_size(page: Any, url: str) -> None:
     held: list[Any] = []
     page.route("**/api/v1/trace/*?px=*", lambda route: held.append(route))
     page.goto(f"{url}#/trace?step=3")
@@ -67,7 +67,7 @@ def test_a_summary_that_fails_leaves_the_lanes_and_can_be_tried_again(page: Any,
     until(page, "window.__board.trace.stalls !== null")
 
 
-def test_a_window_that_cannot_be_read_is_said_and_tried_again(page: Any, url: str) -> None:
+def test_a_window_that_cannot_be_read_is_reported_and_retried(page: Any, url: str) -> None:
     open_trace(page, url)
     refused: list[float] = []
 
@@ -114,7 +114,7 @@ def test_a_comparison_that_fails_says_so(page: Any, url: str) -> None:
     panel.locator(".trace-compare").first.wait_for()
 
 
-def test_a_trace_without_slices_says_so_and_nothing_else(
+def test_a_trace_without_slices_shows_only_that(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     write_log(tmp_path / "run", {1: metadata_of(w0_CPU_0=[]).SerializeToString()})

@@ -1,4 +1,4 @@
-"""The Trace page: tracks, long waits, selections that other pages share, keys, search."""
+"""The Trace page: tracks, stalls, shared selections, keys, search."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_two_traces_of_one_step_are_compared(page: Any, board_server: Any, tmp_p
     page.locator(".trace-compare").first.wait_for()
 
 
-def test_more_than_six_steps_are_not_stacked_and_the_toolbar_says_so(
+def test_more_than_six_steps_are_not_stacked_and_the_toolbar_explains_it(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     write_log(tmp_path / "run", {step: two_tasks().SerializeToString() for step in range(8)})

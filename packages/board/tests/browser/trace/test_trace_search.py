@@ -1,4 +1,4 @@
-"""Finding slices on the Trace page: all of them, without hanging, and kept in the address."""
+"""Search on the Trace page: complete, never blocking, and kept in the address."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def test_a_pattern_without_end_is_stopped_and_the_next_one_found(
     until(page, "window.__board.trace.selected?.node === 'net/n699'")
 
 
-def test_what_is_not_a_pattern_is_said_to_be_none(
-    page: Any, board_server: Any, tmp_path: Path
-) -> None:
+def test_an_invalid_pattern_is_reported(page: Any, board_server: Any, tmp_path: Path) -> None:
     opened(page, board_server, tmp_path)
     page.keyboard.press("/")
     page.keyboard.type("net(")

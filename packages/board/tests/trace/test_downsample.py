@@ -99,7 +99,7 @@ def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) ->
     np.testing.assert_array_equal(every.busy_ns[chosen], some.busy_ns)
 
 
-def test_the_part_on_the_critical_path_is_told(trace: StepTrace) -> None:
+def test_the_share_on_the_critical_path_is_reported(trace: StepTrace) -> None:
     critical = np.zeros(len(trace), bool)
     critical[::3] = True
     made = downsample_trace(trace, 0, trace.duration_ns, 300, critical=critical)

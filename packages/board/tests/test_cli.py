@@ -55,9 +55,7 @@ def stopped(process: subprocess.Popen[str], by: int = signal.SIGTERM) -> str:
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
-def test_it_prints_an_address_that_answers_and_ends_when_it_is_told(
-    tmp_path: Path, by: int
-) -> None:
+def test_it_prints_its_address_and_ends_on_a_signal(tmp_path: Path, by: int) -> None:
     process, url = started("--logdir", str(tmp_path), "--port", "0", "--title", "my runs")
     with urllib.request.urlopen(url + "api/v1/meta", timeout=60) as reply:
         meta = json.load(reply)
@@ -110,7 +108,7 @@ def test_without_a_token_it_listens_only_on_loopback(
     assert "--token" in capsys.readouterr().err
 
 
-def test_a_token_is_made_up_and_asked_for(tmp_path: Path) -> None:
+def test_a_token_is_generated_and_required(tmp_path: Path) -> None:
     process, url = started("--logdir", str(tmp_path), "--port", "0", "--token")
     try:
         base, quoted = url.split("?t=")
@@ -163,7 +161,7 @@ def test_ports_that_are_all_taken_are_named(
 
 
 @pytest.mark.parametrize("port", ["70000", "-1", "http"])
-def test_a_port_that_is_none_is_refused(
+def test_an_invalid_port_is_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], port: str
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -182,14 +180,14 @@ def test_a_host_that_is_none_is_refused_in_a_sentence(
     assert said.count("\n") == 1
 
 
-def test_a_file_is_no_logdir(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_not_a_logdir(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "events.out.tfevents.1.host"
     file.touch()
     assert main(["--logdir", str(file), "--port", "0"]) == 2
     assert "is a file: give its folder" in capsys.readouterr().err
 
 
-def test_a_package_without_its_front_end_says_so_in_a_sentence(
+def test_a_package_without_its_front_end_fails_with_a_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unbuilt(*_: object, **__: object) -> None:

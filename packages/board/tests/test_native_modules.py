@@ -1,4 +1,4 @@
-"""What was not compiled is told, all of it at once."""
+"""Missing compiled modules are reported, all in one problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stacks of repeated siblings, and what is set aside."""
+"""Series nodes and auxiliary nodes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_hub_of_control_edges_goes_aside_and_a_product_never() -> None:
     assert sides(analyse_graph(graph_of(*nodes))) == {"all": AUXILIARY}
 
 
-def test_a_scalar_constant_with_many_readers_goes_aside() -> None:
+def test_a_scalar_constant_with_many_readers_is_auxiliary() -> None:
     graph = graph_of(("c", "Const", []), *[(f"n{i}", "Neg", ["c"]) for i in range(8)])
     graph.node[0].attr["dtype"].type = 1
     graph.node[0].attr["value"].tensor.dtype = 1

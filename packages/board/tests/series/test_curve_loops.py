@@ -1,4 +1,4 @@
-"""The native passes and their NumPy twins give the same, and what a plain definition gives."""
+"""The compiled loops and their NumPy versions agree with each other and with definitions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_bin_keeps_its_ends_its_extremes_and_all_that_is_not_finite(passes, da
 
 
 @BOTH
-def test_bins_beyond_the_series_are_refused(passes) -> None:
+def test_bins_beyond_the_series_are_rejected(passes) -> None:
     for starts in ([0, 4], [-1, 2]):
         with pytest.raises(ValueError, match="beyond"):
             passes.m4(np.zeros(3), np.array(starts, np.int64))

@@ -1,4 +1,4 @@
-"""Histograms against a plain re-bin and against the values that they were made of."""
+"""Histograms compared with a plain re-binning and with their original values."""
 
 from __future__ import annotations
 
