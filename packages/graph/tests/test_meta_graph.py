@@ -82,6 +82,6 @@ def test_files_that_are_missing_or_damaged_are_refused(tmp_path):
     with pytest.raises(OSError, match="does not exist"):
         read_meta_graph_file(str(tmp_path / "none"))
     (tmp_path / "bad").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataLossError, match="bad is no MetaGraphDef") as caught:
+    with pytest.raises(DataLossError, match="bad is not a MetaGraphDef") as caught:
         read_meta_graph_file(str(tmp_path / "bad"))
     assert caught.value.path.endswith("bad")

@@ -1,4 +1,4 @@
-"""Optimizers that scale each element's step by its past gradients."""
+"""Adaptive optimizers: the step of each element depends on its past gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 class AdagradOptimizer(Optimizer):
-    """Steps divided by the root of the sum of squared gradients. Source: Duchi et al. 2011."""
+    """Divides steps by the root of the sum of squared gradients. Source: Duchi et al. 2011."""
 
     _update_op = "ApplyAdagrad"
     _slot_names = ("accumulator",)
@@ -45,7 +45,7 @@ class AdagradOptimizer(Optimizer):
 
 
 class AdadeltaOptimizer(Optimizer):
-    """Steps scaled by running means of squared steps and gradients. Source: Zeiler 2012."""
+    """Scales steps by running averages of squared steps and gradients. Source: Zeiler 2012."""
 
     _update_op = "ApplyAdadelta"
     _slot_names = ("accum", "accum_update")
@@ -75,10 +75,10 @@ class AdadeltaOptimizer(Optimizer):
 
 
 class AdamOptimizer(Optimizer):
-    """Steps by running means of gradients and their squares, corrected for their start at zero.
+    """Adaptive moment estimation.
 
-    The steps are learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon).
-    Source: Kingma and Ba 2014, with epsilon as in section 2's last paragraph.
+    The step is learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + epsilon).
+    Source: Kingma and Ba 2014, with epsilon as in the last paragraph of section 2.
     """
 
     _update_op = "ApplyAdam"
@@ -121,7 +121,7 @@ class AdamOptimizer(Optimizer):
         return self._apply_rows(var, grad, indices)
 
     def _apply_rows(self, var: Any, grad: Tensor, indices: Tensor) -> Operation:
-        """Rows of gradients: both means decay everywhere, as TF 1.x's Adam has it."""
+        """Applies sparse gradients; both moments decay in all rows, as in TF 1.x."""
         dtype = var.dtype.base_dtype
         power1, power2, rate, beta1, beta2, epsilon = (
             t if t.dtype.base_dtype is dtype else op("Cast", t, DstT=dtype)
@@ -144,7 +144,7 @@ class AdamOptimizer(Optimizer):
         return group(step, *means)
 
     def _finish(self, updates: list[Any], name: str) -> Operation:
-        """The powers of the betas go on after all updates have read them."""
+        """Updates the powers of beta1 and beta2 after all updates have read them."""
         with control_dependencies(updates), colocate_with(self._powers[0].op):
             grown = []
             for power, beta in zip(self._powers, self._hyper[1:3], strict=True):
@@ -161,8 +161,11 @@ def _scatter_add(slot: Any, indices: Tensor, rows: Tensor) -> Tensor:
 
 
 class RMSPropOptimizer(Optimizer):
-    """Steps divided by the root of a running mean of squared gradients (centred: of their
-    variance). Source: Tieleman and Hinton, Coursera lecture 6.5."""
+    """Divides steps by the root of a running average of squared gradients.
+
+    With centered=True the divisor is the root of their variance.
+
+    Source: Tieleman and Hinton, Coursera lecture 6.5."""
 
     def __init__(
         self,
@@ -181,7 +184,7 @@ class RMSPropOptimizer(Optimizer):
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for var in var_list:
-            # in this order: slots of one name are numbered, and checkpoints know them by number
+            # the order matters: slots of one name are numbered, and checkpoints contain the numbers
             self._slot(var, "rms", self._name, 1.0)
             if "mg" in self._slot_names:
                 self._zeros_slot(var, "mg", self._name)
@@ -196,7 +199,7 @@ class RMSPropOptimizer(Optimizer):
 
 
 class FtrlOptimizer(Optimizer):
-    """Follow the regularised leader: sparse weights by L1. Source: McMahan et al. 2013."""
+    """Follow the regularised leader, with L1 and L2 regularisation. Source: McMahan et al. 2013."""
 
     _slot_names = ("accum", "linear")
 

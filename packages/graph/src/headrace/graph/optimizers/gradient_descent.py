@@ -1,4 +1,4 @@
-"""Gradient descent, plain and with momentum."""
+"""Gradient descent with and without momentum."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.graph.typing.aliases import TensorLike
 
 
 class GradientDescentOptimizer(Optimizer):
-    """var -= learning_rate * gradient."""
+    """Gradient descent: var -= learning_rate * gradient."""
 
     _update_op = "ApplyGradientDescent"
 
@@ -41,10 +41,11 @@ class GradientDescentOptimizer(Optimizer):
 
 
 class MomentumOptimizer(Optimizer):
-    """accum = momentum * accum + gradient; var -= learning_rate * accum.
+    """Momentum: accum = momentum * accum + gradient; var -= learning_rate * accum.
 
-    With use_nesterov the step is that of the accumulator after the next update. Source: Sutskever
-    et al. 2013.
+    With use_nesterov=True the step is learning_rate * (gradient + momentum * accum).
+
+    Source: Sutskever et al. 2013.
     """
 
     _update_op = "ApplyMomentum"

@@ -1,4 +1,4 @@
-"""Learning rates that change with the step: tensors of the global step."""
+"""Learning rate schedules: functions of the global step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _operands(rate: Any, step: Any, *others: Any) -> list[Tensor]:
-    """The rate, then the others, as tensors of the rate's dtype."""
+    """Converts the rate and the other operands to tensors of the dtype of the rate."""
     rate = convert_to_tensor(rate, name="learning_rate")
     dtype = rate.dtype.base_dtype
     if step is None:
@@ -38,7 +38,17 @@ def exponential_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * decay_rate ^ (global_step / decay_steps); staircase: of whole quotients."""
+    """Computes learning_rate * decay_rate ^ (global_step / decay_steps).
+
+    Args:
+      learning_rate: initial rate, a scalar.
+      global_step: scalar.
+      decay_steps: scalar above 0.
+      decay_rate: scalar.
+      staircase: round the quotient down.
+    Returns: a scalar of the dtype of learning_rate.
+    Raises: ValueError without global_step.
+    """
     with name_scope(name or "ExponentialDecay"):
         rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
         passed = step / steps
@@ -53,7 +63,10 @@ def natural_exp_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
+    """Computes learning_rate * exp(-decay_rate * global_step / decay_steps).
+
+    Args and errors: as in exponential_decay.
+    """
     with name_scope(name or "NaturalExpDecay"):
         rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
         passed = step / steps
@@ -68,7 +81,10 @@ def inverse_time_decay(
     staircase: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
+    """Computes learning_rate / (1 + decay_rate * global_step / decay_steps).
+
+    Args and errors: as in exponential_decay.
+    """
     with name_scope(name or "InverseTimeDecay"):
         rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
         passed = step / steps
@@ -86,7 +102,13 @@ def polynomial_decay(
     cycle: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """From learning_rate to end_learning_rate over decay_steps, along (1 - t)^power."""
+    """Decays from learning_rate to end_learning_rate over decay_steps, by (1 - t)^power.
+
+    Args:
+      cycle: restart with a multiple of decay_steps after each period.
+      the others: as in exponential_decay.
+    Raises: as exponential_decay.
+    """
     with name_scope(name or "PolynomialDecay"):
         rate, step, steps, end, power = _operands(
             learning_rate, global_step, decay_steps, end_learning_rate, power
@@ -106,7 +128,7 @@ def cosine_decay(
     alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """Down half a cosine to alpha * learning_rate. Source: Loshchilov and Hutter 2016."""
+    """Decays along half a cosine to alpha * learning_rate. Source: Loshchilov and Hutter 2016."""
     with name_scope(name or "CosineDecay"):
         rate, step, steps, alpha = _operands(learning_rate, global_step, decay_steps, alpha)
         dtype = rate.dtype.base_dtype
@@ -122,9 +144,9 @@ def piecewise_constant(
     values: Sequence[TensorLike],
     name: str | None = None,
 ) -> Tensor:
-    """values[0] while x <= boundaries[0], then values[1] while x <= boundaries[1], ...
+    """Returns values[0] for x <= boundaries[0], values[1] for x <= boundaries[1], ...
 
-    Raises: ValueError where there is not one value more than boundaries.
+    Raises: ValueError unless there is one more value than boundaries.
     """
     if len(values) != len(boundaries) + 1:
         raise ValueError(
@@ -157,8 +179,13 @@ def cosine_decay_restarts(
     alpha: TensorLike = 0.0,
     name: str | None = None,
 ) -> Tensor:
-    """cosine_decay again and again, each time over t_mul as many steps from m_mul as high.
+    """Restarts cosine_decay periodically.
 
+    Args:
+      first_decay_steps: number of steps of the first period.
+      t_mul: ratio of the lengths of successive periods.
+      m_mul: ratio of the initial rates of successive periods.
+      alpha: minimum rate as a fraction of learning_rate.
     Source: Loshchilov and Hutter 2016.
     """
     with name_scope(name or "SGDRDecay"):
@@ -167,7 +194,7 @@ def cosine_decay_restarts(
         )
         one = op("OnesLike", rate)
         passed = step / first
-        # which period it is, and how much of it is over; periods may be of one length
+        # the index of the period, and the completed fraction of it; periods may have equal lengths
         log = op("Log", one - passed * (one - times)) / op("Log", times)
         longer = op("Floor", log)
         before = (one - op("Pow", times, longer)) / (one - times)
@@ -194,7 +221,7 @@ def linear_cosine_decay(
     beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """(alpha + linear) * cosine + beta, of the learning rate. Source: Bello et al. 2017."""
+    """Computes learning_rate * ((alpha + linear) * cosine + beta). Source: Bello et al. 2017."""
     with name_scope(name or "LinearCosineDecay"):
         rate, step, steps, periods, alpha, beta = _operands(
             learning_rate, global_step, decay_steps, num_periods, alpha, beta
@@ -206,7 +233,7 @@ def linear_cosine_decay(
 def _linear_and_cosine(
     rate: Tensor, step: Tensor, steps: Tensor, periods: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """What is left of the steps, and where the cosine stands."""
+    """Returns the linear decay and the cosine."""
     step = op("Minimum", step, steps)
     half, pi = _half_and_pi(rate)
     one, two = op("OnesLike", rate), constant(2.0, dtype=rate.dtype.base_dtype)
@@ -225,8 +252,9 @@ def noisy_linear_cosine_decay(
     beta: TensorLike = 0.001,
     name: str | None = None,
 ) -> Tensor:
-    """linear_cosine_decay with normal noise of variance initial / (1 + step)^decay on its line.
+    """Computes linear_cosine_decay with normal noise on the linear part.
 
+    The variance of the noise is initial_variance / (1 + global_step)^variance_decay.
     Source: Bello et al. 2017.
     """
     from headrace.graph.ops.random.random import random_normal

@@ -1,4 +1,4 @@
-"""What all optimizers share: gradients, slots, and one update operation per variable."""
+"""Optimizer, the base class: gradients, slots, and one update operation per variable."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from headrace.graph.variables.variable_scope import get_variable_scope
 
 
 class Optimizer:
-    """The base of the optimizers.
+    """Base class of optimizers.
 
-    A subclass names the op that updates a variable (`_update_op`, such as "ApplyAdam"; the
-    Resource and Sparse forms follow from it), makes its slots in `_create_slots`, and gives the
-    op's inputs in `_arguments`.
+    A subclass sets `_update_op`, the op that updates a variable, such as "ApplyAdam"; the names of
+    the Resource and Sparse forms are derived from it. It creates its slots in `_create_slots`, and
+    returns the inputs of the op in `_arguments`.
     """
 
     GATE_NONE = 0
@@ -49,7 +49,7 @@ class Optimizer:
         self._non_slots: dict[tuple[str, Any], Any] = {}
 
     def get_name(self) -> str:
-        """The name under which slots and updates are made."""
+        """Returns the name of the optimizer, used for slots and updates."""
         return self._name
 
     def minimize(
@@ -63,13 +63,18 @@ class Optimizer:
         name: str | None = None,
         grad_loss: TensorLike | None = None,
     ) -> Operation:
-        """Adds operations that change variables to make loss smaller.
+        """Adds the operations of a training step, which minimizes loss.
 
         Args:
-          loss: a scalar; global_step: a variable to count up by one.
-          var_list: the variables to change; None: all trainable ones.
-        Returns: the operation to run for one step.
-        Raises: ValueError where no variable gets a gradient.
+          loss: scalar.
+          global_step: variable to increment.
+          var_list: variables to update; None means all trainable variables.
+          gate_gradients: GATE_NONE, GATE_OP or GATE_GRAPH.
+          aggregation_method, colocate_gradients_with_ops: as in hr.gradients.
+          name: name of the operation.
+          grad_loss: gradient of loss; 1 by default.
+        Returns: the operation of one training step.
+        Raises: ValueError if no variable has a gradient; as compute_gradients.
         """
         pairs = self.compute_gradients(
             loss,
@@ -96,7 +101,10 @@ class Optimizer:
         colocate_gradients_with_ops: bool = False,
         grad_loss: TensorLike | None = None,
     ) -> list[tuple[Any, Any]]:
-        """The first half of minimize: (gradient or None, variable) pairs."""
+        """Computes (gradient or None, variable) pairs, the first part of minimize.
+
+        Raises: ValueError for an invalid loss or gate_gradients, or no variables.
+        """
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 f"gate_gradients must be GATE_NONE, GATE_OP or GATE_GRAPH, not {gate_gradients}"
@@ -137,9 +145,14 @@ class Optimizer:
         global_step: Variable | None = None,
         name: str | None = None,
     ) -> Operation:
-        """The second half of minimize: applies gradients to variables.
+        """Applies gradients to variables, the second part of minimize.
 
-        Raises: ValueError where no pair has a gradient.
+        Args:
+          grads_and_vars: (gradient or None, variable) pairs.
+          global_step: variable to increment.
+          name: name of the operation.
+        Returns: the operation of one training step.
+        Raises: ValueError if no pair has a gradient.
         """
         pairs = list(grads_and_vars)
         if not pairs:
@@ -173,15 +186,15 @@ class Optimizer:
     # ---- slots ---------------------------------------------------------------------------------
 
     def get_slot(self, var: VariableLike, name: str) -> Any:
-        """The slot variable of that name for a variable; None where there is none."""
+        """Returns a slot of a variable by name, or None."""
         return self._slots.get(name, {}).get(_key(var))
 
     def get_slot_names(self) -> list[str]:
-        """The names of the slots made so far, sorted."""
+        """Returns the names of the slots created so far, sorted."""
         return sorted(self._slots)
 
     def variables(self) -> list[Any]:
-        """All variables that the optimizer made, sorted by name."""
+        """Returns all variables of the optimizer, sorted by name."""
         made = [v for slots in self._slots.values() for v in slots.values()]
         made += self._non_slots.values()
         return sorted(made, key=lambda v: v.name)
@@ -190,17 +203,17 @@ class Optimizer:
         return self._slot(var, slot_name, op_name, 0.0)
 
     def _slot(self, var: Any, slot_name: str, op_name: str, value: float) -> Any:
-        """A variable of var's shape, filled with value, named var/op_name as TF names slots."""
+        """Creates a slot: a variable of the shape of var, filled with value, named var/op_name."""
         slots = self._slots.setdefault(slot_name, {})
         if _key(var) not in slots:
-            outer = get_variable_scope().name  # as TF's slots: below the variable scope in force
+            outer = get_variable_scope().name  # as in TensorFlow: below the active variable scope
             scope = f"{outer}/{var.op.name}/" if outer else f"{var.op.name}/"
             with name_scope(None), name_scope(scope), colocate_with(var.op):
                 slots[_key(var)] = _slot_variable(var, op_name, value)
         return slots[_key(var)]
 
     def _shared(self, name: str, value: TensorLike, like: Any) -> Any:
-        """A scalar variable that belongs to no single variable, such as a power of beta."""
+        """Creates a scalar variable for all variables, such as a power of beta1."""
         key = (name, like.graph)
         if key not in self._non_slots:
             with colocate_with(like.op):
@@ -212,23 +225,23 @@ class Optimizer:
     # ---- for subclasses ------------------------------------------------------------------------
 
     def _create_slots(self, var_list: list[Any]) -> None:
-        """Makes the slots of each variable."""
+        """Creates the slots of the variables."""
 
     def _prepare(self) -> None:
-        """Makes tensors of the hyper-parameters."""
+        """Creates tensors of the hyperparameters."""
 
     def _arguments(self, var: Any, grad: Tensor, sparse: bool) -> list[Any]:
-        """The update op's inputs after the variable and its slots; indices stand after grad."""
+        """Returns the inputs of the update op after the variable and its slots."""
         raise NotImplementedError
 
     def _attributes(self) -> dict[str, Any]:
-        """Attributes of the update op beside use_locking."""
+        """Returns the attributes of the update op except use_locking."""
         return {}
 
     def _finish(self, updates: list[Any], name: str) -> Operation:
         return group(*updates, name=name) if updates else no_op(name=name)
 
-    # ---- one update ------------------------------------------------------------------------------
+    # ---- updates ---------------------------------------------------------------------------------
 
     def _update(self, grad: Any, var: Any) -> Operation:
         sparse = isinstance(grad, IndexedSlices)
@@ -262,12 +275,12 @@ class Optimizer:
 
 
 def hyper(value: Any, name: str) -> Tensor:
-    """A hyper-parameter (a number, a tensor or a callable) as a tensor."""
+    """Converts a hyperparameter (number, tensor or callable) to a tensor."""
     return convert_to_tensor(value() if callable(value) else value, name=name)
 
 
 def _slot_variable(var: Any, op_name: str, value: float) -> Any:
-    """A variable of var's shape filled with a value, in the present name scope."""
+    """Creates a variable of the shape of var filled with a value, in the current name scope."""
     shape, dtype = var.get_shape(), var.dtype.base_dtype
     if shape.is_fully_defined():
         dims = convert_to_tensor(shape.as_list(), dtype="int32")
@@ -284,7 +297,7 @@ def _slot_variable(var: Any, op_name: str, value: float) -> Any:
 
 
 def constant_of(value: float, dtype: DTypeLike) -> Tensor:
-    """A scalar constant of that dtype."""
+    """Creates a scalar constant of a dtype."""
     return convert_to_tensor(value, dtype=dtype)
 
 
@@ -302,7 +315,7 @@ def _reference(var: Any) -> Tensor:
 
 
 def _unique_rows(grad: IndexedSlices) -> IndexedSlices:
-    """The rows of slices with equal indices summed, so that each row is updated once."""
+    """Sums the rows of IndexedSlices with equal indices, so that each row is updated once."""
     found = op("Unique", grad.indices)
     values = op("UnsortedSegmentSum", grad.values, found[1], op("Size", found[0]))
     return IndexedSlices(values, found[0], grad.dense_shape)

@@ -1,4 +1,4 @@
-"""Optimizers that keep weights small by proximal steps, or by dual averaging."""
+"""Optimizers with proximal steps or dual averaging, for L1 and L2 regularisation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProximalGradientDescentOptimizer(Optimizer):
-    """Gradient descent, each step ended by that of L1 and L2. Source: Duchi and Singer 2009."""
+    """Gradient descent followed by a proximal L1/L2 step. Source: Duchi and Singer 2009."""
 
     _update_op = "ApplyProximalGradientDescent"
 
@@ -39,7 +39,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
 
 class ProximalAdagradOptimizer(Optimizer):
-    """Adagrad, each step ended by that of L1 and L2. Source: Duchi and Singer 2009."""
+    """Adagrad followed by a proximal L1/L2 step. Source: Duchi and Singer 2009."""
 
     _update_op = "ApplyProximalAdagrad"
     _slot_names = ("accumulator",)
@@ -74,9 +74,10 @@ class ProximalAdagradOptimizer(Optimizer):
 
 
 class AdagradDAOptimizer(Optimizer):
-    """Adagrad by dual averaging: sparse weights by L1. Source: Duchi et al. 2011, section 1.
+    """Adagrad with dual averaging, for sparse weights. Source: Duchi et al. 2011, section 1.
 
-    Args: global_step: the variable that counts steps, from 0.
+    Args:
+      global_step: variable that counts steps from 0.
     """
 
     _update_op = "ApplyAdagradDA"
@@ -114,7 +115,7 @@ class AdagradDAOptimizer(Optimizer):
             self._count = op("Cast", self._global_step, DstT="int64") + 1
 
     def _apply(self, var: Any, grad: Tensor, indices: Tensor | None) -> Operation:
-        # the count of steps is an integer, whatever the variable's type
+        # the global step is an integer for every dtype of the variable
         places = [var, *[self.get_slot(var, name) for name in self._slot_names]]
         dtype = var.dtype.base_dtype
         rates = [h if h.dtype.base_dtype is dtype else op("Cast", h, DstT=dtype)

@@ -1,1 +1,1 @@
-"""Flags, logs, files and switches of a program, as in TensorFlow 1.x."""
+"""Flags, logging, files and compatibility switches, as in TensorFlow 1.x."""

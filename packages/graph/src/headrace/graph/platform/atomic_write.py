@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whoever writes them at once."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ _numbers = itertools.count()
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes, sync: bool = False) -> None:
-    """Writes a file under another name and then gives it its own.
+    """Writes a file under a temporary name, and renames it.
 
     Args:
-      sync: let it reach the disk first.
-    Raises: ResourceExhaustedError where the disk is full, NotFoundError where there is no such
-      folder, PermissionDeniedError, ...; the file is then as it was.
+      path: path of the file.
+      data: contents.
+      sync: call fsync before renaming.
+    Raises: an OpError for each failure of the file system, for instance ResourceExhaustedError on a
+      full disk, NotFoundError for a missing folder; the file is then unchanged.
     """
-    # the number is for threads of one process that write the same file
+    # the number distinguishes threads of one process that write the same file
     temporary = f"{os.fspath(path)}.tmp{os.getpid()}-{next(_numbers)}"
     try:
         with os_errors_about(path):

@@ -1,4 +1,4 @@
-"""Strings, bytes and number types, as programs of TF 1.x ask for them: `hr.compat`."""
+"""Conversion of strings and bytes, and types of numbers: `hr.compat`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ bytes_or_text_types = (bytes, str)
 
 
 def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
-    """Text as bytes. Raises: TypeError for what is neither."""
+    """Converts str or bytes to bytes. Raises: TypeError for other types."""
     if isinstance(bytes_or_text, bytearray):
         return bytes(bytes_or_text)
     if isinstance(bytes_or_text, str):
@@ -28,7 +28,7 @@ def as_bytes(bytes_or_text: str | bytes, encoding: str = "utf-8") -> bytes:
 
 
 def as_text(bytes_or_text: str | bytes, encoding: str = "utf-8") -> str:
-    """Bytes as text. Raises: TypeError for what is neither."""
+    """Converts str or bytes to str. Raises: TypeError for other types."""
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, bytes):
@@ -40,15 +40,15 @@ as_str = as_text
 
 
 def as_str_any(value: object, encoding: str = "utf-8") -> str:
-    """Any value as text: bytes are decoded."""
+    """Converts any value to str; bytes are decoded."""
     return as_str(value, encoding) if isinstance(value, bytes) else str(value)
 
 
 def path_to_str(path: Path) -> Any:
-    """A path object as text; anything else as it is."""
+    """Converts a path object to str; returns other objects unchanged."""
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 
 def forward_compatible(year: int, month: int, day: int) -> bool:
-    """Whether graphs need not be read by older consumers; always so here."""
+    """Returns whether graphs may be unreadable for older consumers; always True."""
     return True

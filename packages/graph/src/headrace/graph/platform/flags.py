@@ -1,4 +1,4 @@
-"""A program's start and its command-line flags: hr.app and hr.flags."""
+"""Command-line flags (hr.flags), and the start of programs (hr.app)."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any, NoReturn
 
 
 class Error(Exception):
-    """A flag was given wrongly."""
+    """Base class of errors of flags."""
 
 
 class DuplicateFlagError(Error):
-    """Two flags of one name."""
+    """Two flags have the same name."""
 
 
 class IllegalFlagValueError(Error):
-    """A value that a flag does not take."""
+    """The value of a flag is invalid."""
 
 
 class UnparsedFlagAccessError(Error):
-    """A flag was asked for before the command line was read."""
+    """A flag was accessed before the command line was parsed."""
 
 
 class UnrecognizedFlagError(Error):
-    """The command line has a flag that nobody has defined."""
+    """The command line has an undefined flag."""
 
 
 class _Flag:
-    """One flag: how its text becomes a value, and the value."""
+    """A flag: its parser, default and value."""
 
     __slots__ = ("default", "help", "is_bool", "multi", "name", "parse", "present", "value")
 
@@ -49,19 +49,19 @@ class _Flag:
             return None
         if self.multi:
             values = value if isinstance(value, (list, tuple)) else [value]
-            return [self.take(v) for v in values]
-        return self.take(value)
+            return [self.convert(v) for v in values]
+        return self.convert(value)
 
-    def take(self, value: Any) -> Any:
-        """A value of the command line, or of the program, as the flag's type."""
+    def convert(self, value: Any) -> Any:
+        """Parses a value of the command line or program. Raises: IllegalFlagValueError."""
         try:
-            return self.parse(value)
+            return self.convert(value)
         except (TypeError, ValueError) as error:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from None
 
 
 class FlagValues:
-    """The flags of a program, as attributes; `FLAGS(argv)` reads a command line."""
+    """The flags of a program as attributes; `FLAGS(argv)` parses a command line."""
 
     def __init__(self) -> None:
         self.__dict__["_flags"] = {}
@@ -111,12 +111,14 @@ class FlagValues:
         return sorted(self._flags)
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Reads a command line, argv[0] being the program.
+        """Parses a command line; argv[0] is the program.
 
         Args:
-          known_only: leave flags that nobody has defined among the rest.
-        Returns: argv[0] and what is no flag.
-        Raises: UnrecognizedFlagError; IllegalFlagValueError.
+          argv: the command line.
+          known_only: return undefined flags among the remaining arguments.
+        Returns: argv[0] and the arguments that are not flags.
+        Raises: UnrecognizedFlagError for an undefined flag; IllegalFlagValueError for an invalid or
+          missing value.
         """
         rest = list(argv[:1])
         words = list(argv[1:])
@@ -156,9 +158,9 @@ class FlagValues:
     def _give(self, flag: _Flag, value: str, seen: set[str]) -> None:
         if flag.multi:
             before = flag.value if flag.name in seen and flag.value else []
-            flag.value = [*before, flag.take(value)]
+            flag.value = [*before, flag.convert(value)]
         else:
-            flag.value = flag.take(value)
+            flag.value = flag.convert(value)
         flag.present += 1
         seen.add(flag.name)
 
@@ -167,7 +169,7 @@ class FlagValues:
         raise SystemExit(1)
 
     def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
-        """A line for each flag."""
+        """Returns a help text with one line per flag."""
         lines = []
         for name in self:
             flag = self._flags[name]
@@ -181,19 +183,19 @@ class FlagValues:
                 raise IllegalFlagValueError(f"flag --{name}={self._flags[name].value}: {message}")
 
     def is_parsed(self) -> bool:
-        """Whether a command line has been read."""
+        """Returns whether a command line has been parsed."""
         return self._parsed
 
     def mark_as_parsed(self) -> None:
-        """Lets defaults be read though no command line was."""
+        """Allows access to defaults without parsing a command line."""
         self.__dict__["_parsed"] = True
 
     def unparse_flags(self) -> None:
-        """Forgets that a command line was read."""
+        """Resets the parsed state."""
         self.__dict__["_parsed"] = False
 
     def flag_values_dict(self) -> dict[str, Any]:
-        """Name -> value."""
+        """Returns a dict from names to values."""
         return {name: flag.value for name, flag in self._flags.items()}
 
 
@@ -247,7 +249,7 @@ def DEFINE_string(  # noqa: N802 - TF's name
     flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
-    """A flag whose value is text."""
+    """Defines a flag with a string value."""
     flag_values._define(_Flag(name, default, help, str))
 
 
@@ -255,7 +257,7 @@ def DEFINE_integer(  # noqa: N802 - TF's name
     name: str, default: int | str, help: str | None, lower_bound: float | None = None,  # noqa: A002
     upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
-    """A flag whose value is an integer within bounds."""
+    """Defines a flag with an integer value within bounds."""
     flag_values._define(_Flag(name, default, help, _number(int, lower_bound, upper_bound)))
 
 
@@ -263,7 +265,7 @@ def DEFINE_float(  # noqa: N802 - TF's name
     name: str, default: float | str, help: str | None, lower_bound: float | None = None,  # noqa: A002
     upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
-    """A flag whose value is a number within bounds."""
+    """Defines a flag with a float value within bounds."""
     flag_values._define(_Flag(name, default, help, _number(float, lower_bound, upper_bound)))
 
 
@@ -274,7 +276,7 @@ def DEFINE_boolean(  # noqa: N802 - TF's name
     flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
-    """A flag that is on (--name) or off (--noname)."""
+    """Defines a boolean flag: --name or --noname."""
     flag_values._define(_Flag(name, default, help, _truth, is_bool=True))
 
 
@@ -285,7 +287,7 @@ def DEFINE_enum(  # noqa: N802 - TF's name
     name: str, default: str, enum_values: Sequence[str], help: str | None,  # noqa: A002
     flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
-    """A flag whose value is one of some texts."""
+    """Defines a flag with one of several string values."""
     flag_values._define(_Flag(name, default, help, _one_of(enum_values)))
 
 
@@ -296,7 +298,7 @@ def DEFINE_list(  # noqa: N802 - TF's name
     flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
-    """A flag whose value is a list, written with commas."""
+    """Defines a flag with a comma-separated list."""
     flag_values._define(_Flag(name, default, help, _comma_list))
 
 
@@ -307,7 +309,7 @@ def DEFINE_multi_string(  # noqa: N802 - TF's name
     flag_values: FlagValues = FLAGS,
     **_: Any,  # noqa: A002
 ) -> None:
-    """A flag that may be given several times: a list of texts."""
+    """Defines a flag that may be repeated: a list of strings."""
     flag_values._define(_Flag(name, default, help, str, multi=True))
 
 
@@ -317,7 +319,7 @@ def DEFINE_multi_integer(  # noqa: N802 - TF's name
     lower_bound: float | None = None,
     upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
-    """A flag that may be given several times: a list of integers."""
+    """Defines a flag that may be repeated: a list of integers."""
     parse = _number(int, lower_bound, upper_bound)
     flag_values._define(_Flag(name, default, help, parse, multi=True))
 
@@ -328,7 +330,7 @@ def DEFINE_multi_float(  # noqa: N802 - TF's name
     lower_bound: float | None = None,
     upper_bound: float | None = None, flag_values: FlagValues = FLAGS, **_: Any,
 ) -> None:  # fmt: skip
-    """A flag that may be given several times: a list of numbers."""
+    """Defines a flag that may be repeated: a list of floats."""
     parse = _number(float, lower_bound, upper_bound)
     flag_values._define(_Flag(name, default, help, parse, multi=True))
 
@@ -339,12 +341,12 @@ def register_validator(
     message: str = "Flag validation failed",
     flag_values: FlagValues = FLAGS,
 ) -> None:
-    """A check that a flag's value must pass whenever it is set or read from a command line."""
+    """Registers a check of a flag's value, run after parsing and when it is set."""
     flag_values._validators.append((flag_name, checker, message))
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
-    """A flag that must be given."""
+    """Makes a flag required."""
     register_validator(
         flag_name,
         lambda value: value is not None,
@@ -354,17 +356,17 @@ def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> No
 
 
 def mark_flags_as_required(flag_names: Iterable[str], flag_values: FlagValues = FLAGS) -> None:
-    """Flags that must be given."""
+    """Makes flags required."""
     for name in flag_names:
         mark_flag_as_required(name, flag_values)
 
 
 def run(main: Callable[..., Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
-    """Reads the flags, calls main with what is left of the command line, and exits with its result.
+    """Parses the flags, calls main with the remaining arguments, and exits with its result.
 
     Args:
-      main: `main(argv)`; that of the program's main module where None.
-      argv: sys.argv where None.
+      main: `main(argv)`; by default that of the `__main__` module.
+      argv: command line; sys.argv by default.
     """
     main = main or sys.modules["__main__"].main
     try:

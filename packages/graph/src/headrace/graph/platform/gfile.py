@@ -1,4 +1,4 @@
-"""Files and folders, with TF 1.x's names and errors: hr.gfile."""
+"""hr.gfile: files and folders, with TF 1.x's names and errors."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def _with_our_errors(function: Function) -> Function:
 
 
 def _path_of(args: tuple[Any, ...]) -> Any:
-    """What a function is about, for errors that name no file: a full disk's."""
+    """Returns the path among the arguments, for errors that name no file."""
     first = args[0] if args else None
     return first._path if isinstance(first, GFile) else first
 
 
 class GFile:
-    """A file; opened when first used, a context manager, an iterator over lines.
+    """A file that is opened on first use; a context manager and an iterator over lines.
 
     Args:
-      name: its path.
-      mode: r, w, a, r+, w+ or a+, with b for bytes instead of UTF-8 text.
-    Raises: InvalidArgumentError for another mode; from its methods NotFoundError,
-      PermissionDeniedError (also for a file that is not open in that way), ...
+      name: path of the file.
+      mode: r, w, a, r+, w+ or a+; b for bytes instead of UTF-8 text.
+    Raises: InvalidArgumentError for another mode; from the methods an OpError for each failure of
+      the file system, and PermissionDeniedError for an operation that the mode does not allow.
     """
 
     def __init__(self, name: str | os.PathLike[str], mode: str = "r") -> None:
@@ -64,12 +64,12 @@ class GFile:
 
     @property
     def name(self) -> str:
-        """Its path."""
+        """The path."""
         return self._path
 
     @property
     def mode(self) -> str:
-        """How it was opened."""
+        """The mode."""
         return self._mode
 
     def _opened(self, wanted: bool, way: str) -> Any:
@@ -82,7 +82,7 @@ class GFile:
 
     @_with_our_errors
     def size(self) -> int:
-        """Its size in bytes."""
+        """Returns the size in bytes."""
         if self._writes and self._file is not None:
             self._file.flush()
         return os.stat(self._path).st_size
@@ -92,7 +92,7 @@ class GFile:
 
     @_with_our_errors
     def read(self, n: int = -1) -> Any:
-        """The next n characters (bytes in mode b); all that is left where n is -1."""
+        """Reads n characters (bytes in mode b); -1 reads to the end."""
         file = self._opened(self._reads, "reading")
         if n < 0 or self._binary:
             return self._shown(file.read(n))
@@ -100,12 +100,12 @@ class GFile:
 
     @_with_our_errors
     def readline(self) -> Any:
-        """The next line with its end; nothing at the end of the file."""
+        """Reads a line with its line end; returns "" at the end of the file."""
         return self._shown(self._opened(self._reads, "reading").readline())
 
     @_with_our_errors
     def readlines(self) -> list[Any]:
-        """All lines that are left."""
+        """Reads the remaining lines."""
         return [self._shown(line) for line in self._opened(self._reads, "reading")]
 
     @_with_our_errors
@@ -116,7 +116,10 @@ class GFile:
 
     @_with_our_errors
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
-        """Goes to a byte: from the start (whence 0), from here (1) or from the end (2)."""
+        """Seeks to a byte, relative to the start (whence 0), the position (1) or the end (2).
+
+        Raises: InvalidArgumentError for another whence.
+        """
         where = position if offset is None else offset
         if where is None:
             raise TypeError("seek(): offset argument required")
@@ -126,22 +129,22 @@ class GFile:
 
     @_with_our_errors
     def tell(self) -> int:
-        """The byte that comes next."""
+        """Returns the position in bytes."""
         return self._opened(self._reads or self._writes, "reading").tell()
 
     def seekable(self) -> bool:
-        """True."""
+        """Returns True."""
         return True
 
     @_with_our_errors
     def flush(self) -> None:
-        """Lets readers see what was written."""
+        """Flushes written data."""
         if self._file is not None and self._writes:
             self._file.flush()
 
     @_with_our_errors
     def close(self) -> None:
-        """Closes it; a file that was opened to be written to is there afterwards."""
+        """Closes the file; in a write mode the file exists afterwards, even without writes."""
         if self._file is None and self._mode.replace("b", "") in ("w", "w+"):
             self._opened(True, "writing")
         file, self._file = self._file, None
@@ -171,7 +174,7 @@ class GFile:
 
 
 def _characters(file: Any, n: int) -> Iterator[str]:
-    """The next n characters of a file of UTF-8."""
+    """Reads n characters of a UTF-8 file."""
     for _ in range(n):
         lead = file.read(1)
         if not lead:
@@ -184,31 +187,31 @@ FastGFile = Open = GFile
 
 
 def Exists(filename: str | os.PathLike[str]) -> bool:  # noqa: N802 - TF's name
-    """Whether there is a file or folder."""
+    """Returns whether a path exists."""
     return os.path.exists(filename)
 
 
 def IsDirectory(dirname: str | os.PathLike[str]) -> bool:  # noqa: N802 - TF's name
-    """Whether there is a folder."""
+    """Returns whether a path is a folder."""
     return os.path.isdir(dirname)
 
 
 @_with_our_errors
 def MkDir(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
-    """Makes a folder within one that is there; nothing where it is there itself."""
+    """Creates a folder in an existing one; does nothing if it exists. Raises: NotFoundError."""
     if not os.path.isdir(dirname):
         os.mkdir(dirname)
 
 
 @_with_our_errors
 def MakeDirs(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
-    """Makes a folder and those that it is in; nothing where it is there."""
+    """Creates a folder and its parents; does nothing if it exists."""
     os.makedirs(dirname, exist_ok=True)
 
 
 @_with_our_errors
 def ListDirectory(dirname: str | os.PathLike[str]) -> list[str]:  # noqa: N802 - TF's name
-    """The names in a folder, without "." and "..". Raises: NotFoundError."""
+    """Returns the names in a folder. Raises: NotFoundError."""
     if not os.path.isdir(dirname):
         raise NotFoundError(
             None, None, f"Could not find directory {os.fspath(dirname)}", path=os.fspath(dirname)
@@ -217,7 +220,7 @@ def ListDirectory(dirname: str | os.PathLike[str]) -> list[str]:  # noqa: N802 -
 
 
 def Glob(filename: str | os.PathLike[str]) -> list[str]:  # noqa: N802 - TF's name
-    """The paths that a pattern (or each of a list of patterns) matches, sorted."""
+    """Returns the sorted paths that match a glob pattern, or one of a list of patterns."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     return [path for one in patterns for path in sorted(glob.glob(os.fspath(one)))]
 
@@ -232,7 +235,7 @@ def Remove(filename: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
 
 @_with_our_errors
 def DeleteRecursively(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
-    """Removes a folder and all that is in it (or a file). Raises: NotFoundError."""
+    """Removes a file, or a folder with its contents. Raises: NotFoundError."""
     if os.path.isdir(dirname) and not os.path.islink(dirname):
         shutil.rmtree(dirname)
     else:
@@ -253,8 +256,8 @@ def _free(path: Any, overwrite: bool) -> None:
 def Copy(
     oldpath: str | os.PathLike[str], newpath: str | os.PathLike[str], overwrite: bool = False
 ) -> None:  # noqa: N802 - TF's name
-    """Copies a file's bytes. Raises: AlreadyExistsError unless it may overwrite."""
-    with open(oldpath, "rb"):  # a source that is not there is told first
+    """Copies a file. Raises: NotFoundError; AlreadyExistsError if overwrite is False."""
+    with open(oldpath, "rb"):  # a missing source is reported first
         _free(newpath, overwrite)
         shutil.copyfile(oldpath, newpath)
 
@@ -263,7 +266,7 @@ def Copy(
 def Rename(
     oldname: str | os.PathLike[str], newname: str | os.PathLike[str], overwrite: bool = False
 ) -> None:  # noqa: N802 - TF's name
-    """Moves a file or folder. Raises: AlreadyExistsError unless it may overwrite."""
+    """Renames a file or folder. Raises: NotFoundError; AlreadyExistsError if not overwrite."""
     os.stat(oldname)
     _free(newname, overwrite)
     os.replace(oldname, newname)
@@ -272,10 +275,11 @@ def Rename(
 def Walk(
     top: str | os.PathLike[str], in_order: bool = True
 ) -> Iterator[tuple[str, list[str], list[str]]]:  # noqa: N802
-    """Folder, its folders and its files, for a folder and all below it.
+    """Yields (folder, subfolders, files) for a folder and all folders below it.
 
     Args:
-      in_order: a folder before those in it; else after them.
+      top: the folder.
+      in_order: yield a folder before its subfolders, not after them.
     """
     top = os.fspath(top)
     if not os.path.isdir(top):
@@ -293,7 +297,7 @@ def Walk(
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """Size in bytes, time of the last change in nanoseconds since 1970, and the kind."""
+    """Size in bytes, modification time in nanoseconds since 1970, and kind of a path."""
 
     length: int
     mtime_nsec: int
@@ -302,6 +306,6 @@ class FileStatistics:
 
 @_with_our_errors
 def Stat(filename: str | os.PathLike[str]) -> FileStatistics:  # noqa: N802 - TF's name
-    """What is known of a file. Raises: NotFoundError."""
+    """Returns the FileStatistics of a path. Raises: NotFoundError."""
     found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))

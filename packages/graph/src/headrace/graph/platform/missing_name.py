@@ -1,4 +1,4 @@
-"""The error of a name that a module does not have: its text names the closest ones."""
+"""MissingNameError, an AttributeError that suggests similar names."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 
 class MissingNameError(AttributeError):
-    """An AttributeError that looks for close names when its text is read.
+    """An AttributeError whose message suggests similar names.
 
-    Programs ask with hasattr() for many names that are not there, so the search costs
-    nothing until the text is read.
+    The search runs only when the message is read, because programs test many missing names with
+    hasattr().
 
     Args:
-      problem: the text without the close names.
-      name: what was asked for.
-      names: gives the names that there are.
+      problem: message without suggestions.
+      name: the missing name.
+      names: function that returns the existing names.
     """
 
     def __init__(self, problem: str, name: str, names: Callable[[], list[str]]) -> None:

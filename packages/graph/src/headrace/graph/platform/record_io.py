@@ -1,4 +1,4 @@
-"""TFRecord files in a program: hr.python_io, and in hr.io."""
+"""TFRecord files: hr.python_io and hr.io."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.formats.record_file import RecordWriter, read_records
 
 
 class TFRecordCompressionType:
-    """How records are compressed."""
+    """Compression of TFRecord files."""
 
     NONE = 0
     ZLIB = 1
@@ -25,13 +25,13 @@ _NAMES = {
 
 
 class TFRecordOptions:
-    """How a TFRecord file is written or read.
+    """Options for writing and reading TFRecord files.
 
     Args:
       compression_type: "", "GZIP", "ZLIB", or one of TFRecordCompressionType.
       flush_mode, input_buffer_size, output_buffer_size, window_bits, compression_level,
-        compression_method, mem_level, compression_strategy: kept, and of no account: every
-        setting gives a stream that every reader reads.
+        compression_method, mem_level, compression_strategy: stored, without effect: readers accept
+        every setting.
     """
 
     compression_type_map = _NAMES
@@ -48,7 +48,7 @@ class TFRecordOptions:
         mem_level: int | None = None,
         compression_strategy: int | None = None,
     ) -> None:
-        self.get_compression_type_string(compression_type)  # refuses others
+        self.get_compression_type_string(compression_type)  # raises for others
         self.compression_type = compression_type
         self.flush_mode = flush_mode
         self.input_buffer_size = input_buffer_size
@@ -61,9 +61,9 @@ class TFRecordOptions:
 
     @classmethod
     def get_compression_type_string(cls, options: Any) -> str:
-        """The compression that options, a TFRecordCompressionType, a name or None mean, by name.
+        """Converts TFRecordOptions, a TFRecordCompressionType, a name or None to a name.
 
-        Raises: ValueError for anything else.
+        Raises: ValueError for other values.
         """
         if not options:
             return ""
@@ -80,9 +80,10 @@ class TFRecordOptions:
 
 
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
-    """The records of a file, one by one.
+    """Yields the records of a file.
 
-    Raises: NotFoundError; DataLossError naming file and byte where it is damaged or torn.
+    Raises: NotFoundError for a missing file; DataLossError, with path and offset, for a corrupted
+      or truncated record.
     """
     return read_records(path, TFRecordOptions.get_compression_type_string(options))
 
@@ -91,8 +92,8 @@ class TFRecordWriter:
     """Writes records to a file; a context manager.
 
     Args:
-      path: the file; it is written anew.
-      options: TFRecordOptions, or a compression's name.
+      path: path of the file, which is overwritten.
+      options: TFRecordOptions, or the name of a compression.
     """
 
     def __init__(self, path: str | os.PathLike[str], options: Any = None) -> None:
@@ -100,13 +101,13 @@ class TFRecordWriter:
         self._writer = RecordWriter(os.fspath(path), compression)
 
     def write(self, record: bytes) -> None:
-        """Appends one record. Raises: TypeError unless it is bytes."""
+        """Appends a record. Raises: TypeError unless it is bytes."""
         if not isinstance(record, (bytes, bytearray, memoryview)):
             raise TypeError(f"a record must be bytes, got {type(record)}; encode it first")
         self._writer.write(bytes(record))
 
     def flush(self) -> None:
-        """Lets readers see the records so far."""
+        """Makes the records so far visible to readers."""
         self._writer.flush()
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ class TFRecordWriter:
 
 
 def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """The Event messages of an event file, one by one."""
+    """Yields the Event messages of an event file."""
     from headrace.formats.proto.event_pb2 import Event
 
     for record in tf_record_iterator(path):

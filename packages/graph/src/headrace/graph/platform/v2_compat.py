@@ -1,7 +1,7 @@
-"""What programs switch on or off at their start, between TF 1.x and 2.x.
+"""Switches between the behaviour of TF 1.x and 2.x.
 
-Here everything is as in 1.x: graphs, sessions, and no eager execution. Switches to that do nothing;
-those away from it are not there, but for resource variables.
+Headrace has the behaviour of 1.x: graphs and sessions, no eager execution. Functions that switch to
+it do nothing; of those that switch to 2.x only the ones for resource variables exist.
 """
 
 from __future__ import annotations
@@ -10,38 +10,38 @@ _resource_variables = False
 
 
 def enable_resource_variables() -> None:
-    """Makes new variables resource variables, unless they are told otherwise."""
+    """Makes resource variables the default."""
     global _resource_variables
     _resource_variables = True
 
 
 def disable_resource_variables() -> None:
-    """Makes new variables reference variables, unless they are told otherwise (as at the start)."""
+    """Makes reference variables the default, which is the initial state."""
     global _resource_variables
     _resource_variables = False
 
 
 def resource_variables_enabled() -> bool:
-    """Whether new variables are resource variables."""
+    """Returns whether resource variables are the default."""
     return _resource_variables
 
 
 def executing_eagerly() -> bool:
-    """False: operations are added to a graph."""
+    """Returns False: operations are added to a graph."""
     return False
 
 
 def executing_eagerly_outside_functions() -> bool:
-    """False: operations are added to a graph."""
+    """Returns False: operations are added to a graph."""
     return False
 
 
 def disable_v2_behavior() -> None:
-    """Does nothing: it is off."""
+    """Does nothing: eager execution does not exist."""
 
 
 def disable_eager_execution() -> None:
-    """Does nothing: it is off."""
+    """Does nothing: eager execution does not exist."""
 
 
 def disable_v2_tensorshape() -> None:
@@ -49,13 +49,13 @@ def disable_v2_tensorshape() -> None:
 
 
 def disable_tensor_equality() -> None:
-    """Does nothing: tensors are equal where they are the same."""
+    """Does nothing: tensors are compared by identity."""
 
 
 def disable_control_flow_v2() -> None:
-    """Does nothing: cond and while_loop are made of Switch and Merge."""
+    """Does nothing: cond and while_loop consist of Switch and Merge."""
 
 
 def control_flow_v2_enabled() -> bool:
-    """False: cond and while_loop are made of Switch and Merge."""
+    """Returns False: cond and while_loop consist of Switch and Merge."""
     return False

@@ -1,1 +1,1 @@
-"""Recurrent cells: `hr.nn.rnn_cell`."""
+"""RNN cells: `hr.nn.rnn_cell`."""

@@ -1,4 +1,4 @@
-"""Recurrent cells with a plain state: the basic one and the gated recurrent unit."""
+"""BasicRNNCell and GRUCell."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from headrace.graph.variables.initializers import Constant, Zeros
 
 
 class BasicRNNCell(RNNCell):
-    """output = state = activation([inputs, state] @ kernel + bias).
+    """Basic RNN cell: output = new_state = activation([inputs, state] @ kernel + bias).
 
     Args:
-      num_units: size of the state; activation: tanh by default.
-      reuse: take the variables of the scope.
+      num_units: size of the state.
+      activation: activation function; tanh by default.
+      reuse: reuse the variables of the scope.
     """
 
     def __init__(
@@ -42,26 +43,29 @@ class BasicRNNCell(RNNCell):
     output_size = property(lambda self: self._num_units, doc="Size of the output.")
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes kernel [in + num_units, num_units] and bias [num_units]."""
+        """Creates the kernel [in + num_units, num_units] and the bias [num_units]."""
         depth = checked_depth(input_shape)
         self._kernel = self.add_weight("kernel", shape=[depth + self._num_units, self._num_units])
         self._bias = self.add_weight("bias", shape=[self._num_units], initializer=Zeros())
         self.built = True
 
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Tensor]:
-        """[batch, in], [batch, num_units] -> output, state."""
+        """Maps [batch, in] and [batch, num_units] to (output, new state)."""
         joint = op("ConcatV2", [inputs, state], 1)
         made = self._activation(bias_add(op("MatMul", joint, self._kernel), self._bias))
         return made, made
 
 
 class GRUCell(RNNCell):
-    """The gated recurrent unit. Source: Cho et al. 2014.
+    """Gated recurrent unit.
 
     Args:
-      num_units: size of the state; activation: of the candidate, tanh by default.
-      kernel_initializer: the scope's by default; bias_initializer: ones of the gates, zeros of the
-        candidate by default; reuse: take the variables of the scope.
+      num_units: size of the state.
+      activation: activation function of the candidate; tanh by default.
+      reuse: reuse the variables of the scope.
+      kernel_initializer: by default that of the scope.
+      bias_initializer: by default ones for the gates, zeros for the candidate.
+    Source: Cho et al. 2014.
     """
 
     def __init__(
@@ -86,7 +90,7 @@ class GRUCell(RNNCell):
     output_size = property(lambda self: self._num_units, doc="Size of the output.")
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes kernels and biases of the gates and of the candidate."""
+        """Creates the kernels and biases of the gates and of the candidate."""
         rows = checked_depth(input_shape) + self._num_units
         for part, width, start in (("gates", 2, Constant(1.0)), ("candidate", 1, Zeros())):
             kernel = self.add_weight(
@@ -107,7 +111,7 @@ class GRUCell(RNNCell):
         return bias_add(op("MatMul", joint, part[0]), part[1])
 
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Tensor]:
-        """[batch, in], [batch, num_units] -> output, state."""
+        """Maps [batch, in] and [batch, num_units] to (output, new state)."""
         gates = op("Sigmoid", self._through(self._gates, inputs, state))  # type: ignore[attr-defined]
         reset, update = op("Split", 1, gates, num_split=2)
         candidate = self._activation(

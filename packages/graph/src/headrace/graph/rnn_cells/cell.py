@@ -1,4 +1,4 @@
-"""What a recurrent cell is: a layer from an input and a state to an output and a new state."""
+"""RNNCell, the base class of RNN cells, and LSTMStateTuple."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 
 class RNNCell(Layer):
-    """A step of a recurrent network: `output, new_state = cell(inputs, state)`.
+    """One step of a recurrent network: `output, new_state = cell(inputs, state)`.
 
-    A subclass gives `state_size`, `output_size`, `call(inputs, state)` and, for its variables,
-    `build(inputs_shape)`.
+    Subclasses implement `state_size`, `output_size`, `call(inputs, state)` and, to create
+    variables, `build(inputs_shape)`.
     """
 
     def __call__(
         self, inputs: TensorLike, state: Any, scope: str | VariableScope | None = None
     ) -> Any:
-        """The output and the new state.
+        """Returns (output, new state).
 
         Args:
-          inputs: [batch, n]; state: as zero_state gives it; scope: of the variables.
+          inputs: [batch, n].
+          state: state in the structure of state_size, each [batch, size].
+          scope: variable scope of the cell.
         """
         if scope is not None:
             with variable_scope(scope) as entered:
@@ -44,7 +46,7 @@ class RNNCell(Layer):
 
     @property
     def state_size(self) -> Any:
-        """Size of the state, or a structure of sizes (ints or shapes)."""
+        """Size of the state, or a structure of sizes (ints or TensorShapes)."""
         raise NotImplementedError("Abstract method")
 
     @property
@@ -53,7 +55,7 @@ class RNNCell(Layer):
         raise NotImplementedError("Abstract method")
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-        """A state of zeros. Args: batch_size: an int or an int32 scalar."""
+        """Returns a state of zeros. Args: batch_size: int or int32 scalar."""
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return zero_states(self.state_size, batch_size, dtype)
 
@@ -63,7 +65,10 @@ class RNNCell(Layer):
         batch_size: TensorLike | None = None,
         dtype: DTypeLike | None = None,
     ) -> Any:
-        """zero_state, with the batch's size and type those of inputs where they are given."""
+        """Returns zero_state, with batch size and dtype of inputs if given.
+
+        Raises: ValueError without inputs if batch_size or dtype is None.
+        """
         if inputs is not None:
             inputs = convert_to_tensor(inputs, name="inputs")
             known = inputs.get_shape().as_list()[0]
@@ -78,7 +83,7 @@ class RNNCell(Layer):
 
 
 def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
-    """Zeros [batch_size, *size] for each size of a structure."""
+    """Returns zeros [batch_size, *size] for each size of a structure."""
 
     def made(size: Any) -> Tensor:
         rest = [int(size)] if isinstance(size, int) else as_shape(size).as_list()
@@ -94,13 +99,13 @@ def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
 
 
 class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
-    """The state of an LSTM cell: c, what it remembers, and h, what it gave."""
+    """The state of an LSTM cell: the cell state c and the output h."""
 
     __slots__ = ()
 
     @property
     def dtype(self) -> Any:
-        """The type of both. Raises: TypeError where they differ."""
+        """The dtype of both. Raises: TypeError if they differ."""
         c, h = self
         if c.dtype != h.dtype:
             raise TypeError(f"Inconsistent dtypes for internal state: {c.dtype} vs {h.dtype}")
@@ -108,7 +113,7 @@ class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
 
 
 def checked_depth(inputs_shape: Any) -> int:
-    """The size of an input's last dimension. Raises: ValueError where it is not known."""
+    """Returns the size of the last dimension. Raises: ValueError if it is unknown."""
     depth = as_shape(inputs_shape).as_list()[-1]
     if depth is None:
         raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")

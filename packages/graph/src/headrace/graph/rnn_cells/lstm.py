@@ -18,12 +18,15 @@ from headrace.graph.variables.partitioners import fixed_size_partitioner
 
 
 class BasicLSTMCell(RNNCell):
-    """An LSTM cell without peepholes, clips or projection. Source: Zaremba et al. 2014.
+    """LSTM cell without peepholes, clipping or projection.
 
     Args:
-      num_units: size of c and of h; forget_bias: added to the forget gate.
-      state_is_tuple: the state is an LSTMStateTuple; else c and h, joined.
-      activation: tanh by default; reuse: take the variables of the scope.
+      num_units: size of c and h.
+      forget_bias: added to the forget gate.
+      state_is_tuple: the state is an LSTMStateTuple instead of the concatenation of c and h.
+      activation: activation function; tanh by default.
+      reuse: reuse the variables of the scope.
+    Source: Zaremba et al. 2014.
     """
 
     def __init__(
@@ -45,14 +48,14 @@ class BasicLSTMCell(RNNCell):
 
     @property
     def state_size(self) -> Any:
-        """Sizes of c and h, or of both joined."""
+        """The sizes of c and h, or the size of their concatenation."""
         n = self._num_units
         return LSTMStateTuple(n, n) if self._state_is_tuple else 2 * n
 
     output_size = property(lambda self: self._num_units, doc="Size of h.")
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes kernel [in + num_units, 4 * num_units] and bias [4 * num_units]."""
+        """Creates the kernel [in + num_units, 4 * num_units] and the bias [4 * num_units]."""
         n = self._num_units
         depth = checked_depth(input_shape)
         self._kernel = self.add_weight("kernel", shape=[depth + n, 4 * n])
@@ -60,7 +63,7 @@ class BasicLSTMCell(RNNCell):
         self.built = True
 
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Any]:
-        """[batch, in], state -> h, new state."""
+        """Maps [batch, in] and a state to (h, new state)."""
         c, h = state if self._state_is_tuple else op("Split", 1, state, num_split=2)
         gates = bias_add(op("MatMul", op("ConcatV2", [inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = op("Split", 1, gates, num_split=4)
@@ -73,14 +76,20 @@ class BasicLSTMCell(RNNCell):
 
 
 class LSTMCell(RNNCell):
-    """An LSTM cell with peepholes, clips and a projection where they are asked for.
+    """LSTM cell with optional peepholes, clipping and projection.
 
     Args:
-      num_units: size of c; use_peepholes: the gates see c; cell_clip: bound of c.
-      initializer: of the kernels; num_proj: size that h is projected to; proj_clip: bound of it.
-      num_unit_shards, num_proj_shards: parts of the kernels.
-      forget_bias: added to the forget gate; state_is_tuple: as of BasicLSTMCell.
-      activation: tanh by default; reuse: take the variables of the scope.
+      num_units: size of c.
+      use_peepholes: connect c to the gates.
+      cell_clip: bound of the absolute value of c; None for no bound.
+      initializer: initializer of the kernels.
+      num_proj: size of the projection of h; None for no projection.
+      proj_clip: bound of the absolute value of the projection.
+      num_unit_shards, num_proj_shards: numbers of partitions of the kernels.
+      forget_bias: added to the forget gate.
+      state_is_tuple: as in BasicLSTMCell.
+      activation: activation function; tanh by default.
+      reuse: reuse the variables of the scope.
     Source: Hochreiter and Schmidhuber 1997; Sak et al. 2014.
     """
 
@@ -116,17 +125,17 @@ class LSTMCell(RNNCell):
 
     @property
     def output_size(self) -> int:
-        """Size of h."""
+        """The size of h."""
         return self._num_proj or self._num_units
 
     @property
     def state_size(self) -> Any:
-        """Sizes of c and h, or of both joined."""
+        """The sizes of c and h, or the size of their concatenation."""
         sizes = (self._num_units, self.output_size)
         return LSTMStateTuple(*sizes) if self._state_is_tuple else sum(sizes)
 
     def build(self, input_shape: ShapeLike) -> None:
-        """Makes kernel and bias, weights of the peepholes, and the projection's kernel."""
+        """Creates kernel, bias, peephole weights and projection kernel."""
         n = self._num_units
         depth = checked_depth(input_shape)
         self._kernel = self._matrix("kernel", [depth + self.output_size, 4 * n], self._shards[0])
@@ -151,8 +160,8 @@ class LSTMCell(RNNCell):
         )
 
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Any]:
-        """[batch, in], state -> h, new state."""
-        c, h = state if self._state_is_tuple else self._apart(state)
+        """Maps [batch, in] and a state to (h, new state)."""
+        c, h = state if self._state_is_tuple else self._split_state(state)
         gates = bias_add(op("MatMul", op("ConcatV2", [inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = op("Split", 1, gates, num_split=4)
         f = f + constant(self._forget_bias, dtype=f.dtype.base_dtype)
@@ -173,7 +182,7 @@ class LSTMCell(RNNCell):
             return new_h, LSTMStateTuple(new_c, new_h)
         return new_h, op("ConcatV2", [new_c, new_h], 1)
 
-    def _apart(self, state: Any) -> tuple[Tensor, Tensor]:
+    def _split_state(self, state: Any) -> tuple[Tensor, Tensor]:
         n = self._num_units
         first = op("Slice", state, [0, 0], [-1, n])
         return first, op("Slice", state, [0, n], [-1, self.output_size])

@@ -1,4 +1,4 @@
-"""Recurrent networks written out step by step."""
+"""static_rnn: recurrent networks unrolled in the graph."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ def static_rnn(
     sequence_length: TensorLike | None = None,
     scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any]:
-    """A cell applied to a list of inputs, one after another.
+    """Applies a cell to a list of inputs, one per time step.
 
     Args:
-      cell: RNNCell; inputs: list of [batch, n], or of structures of them, one for each time.
-      initial_state: zeros by default; dtype: of them, needed for it.
-      sequence_length: [batch] int32: beyond it outputs are zero and the state stays.
-      scope: of the variables, "rnn" by default.
-    Returns: outputs, one for each time, and the last state.
-    Raises: TypeError for inputs that are no list; ValueError for none, or where dtype is needed.
+      cell: RNNCell.
+      inputs: list of tensors [batch, n] or of structures of tensors, one per time step.
+      initial_state: zeros by default.
+      dtype: dtype of the initial state; required without initial_state.
+      sequence_length: [batch] int32; beyond it outputs are zero and the state is unchanged.
+      scope: variable scope, "rnn" by default.
+    Returns: (list of outputs, final state).
+    Raises: TypeError if inputs is not a list; ValueError for an empty list, a missing dtype, or a
+      sequence_length that is not a vector.
     """
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("inputs must be a sequence")
@@ -77,7 +80,7 @@ def _batch(x: Tensor) -> Any:
 
 
 def _where(over: Tensor, old: Any, new: Any) -> Any:
-    """old for the rows that are over, new for the others."""
+    """Selects old values for finished rows, new values for the others."""
 
     def chosen(a: Tensor, b: Tensor) -> Tensor:
         flags = over
@@ -100,12 +103,14 @@ def static_bidirectional_rnn(
     sequence_length: TensorLike | None = None,
     scope: str | VariableScope | None = None,
 ) -> tuple[list[Any], Any, Any]:
-    """static_rnn forwards and, by another cell, backwards.
+    """Applies static_rnn forwards and, with another cell, backwards.
 
     Args:
-      cell_fw, cell_bw: RNNCells; initial_state_fw, initial_state_bw: their first states.
-      the others: as of static_rnn.
-    Returns: outputs of both joined [batch, ...], one for each time, and both last states.
+      cell_fw, cell_bw: RNNCells.
+      initial_state_fw, initial_state_bw: their initial states.
+      the others: as in static_rnn.
+    Returns: (list of concatenated outputs, final forward state, final backward state).
+    Raises: as static_rnn.
     """
     if not isinstance(inputs, (list, tuple)):
         raise TypeError("inputs must be a sequence")
@@ -134,7 +139,7 @@ def static_bidirectional_rnn(
 
 
 def _reversed(steps: list[Any], lengths: Any) -> list[Any]:
-    """The steps from the last one; with lengths, from each row's own last one."""
+    """Reverses the steps; with lengths each row is reversed up to its length."""
     if lengths is None:
         return steps[::-1]
     columns = zip(*[nest.flatten(step) for step in steps], strict=True)

@@ -1,4 +1,4 @@
-"""Recurrent cells made of others: stacked, with dropout, residual, on a device."""
+"""Cells that wrap other cells: stacking, dropout, residual connections, devices."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from headrace.graph.variables.variable_scope import variable_scope
 
 
 class MultiRNNCell(RNNCell):
-    """Cells one upon another: each one's output is the next one's input.
+    """Stacked cells: the output of each cell is the input of the next.
 
     Args:
-      cells: RNNCells, the lowest first.
-      state_is_tuple: the state is a tuple of theirs; else all of them joined.
-    Raises: ValueError for no cells; TypeError where they are no list.
+      cells: list of RNNCells, lowest first.
+      state_is_tuple: the state is a tuple of the cells' states instead of their concatenation.
+    Raises: ValueError without cells; TypeError if cells is not a list.
     """
 
     def __init__(self, cells: Sequence[RNNCell], state_is_tuple: bool = True) -> None:
@@ -44,12 +44,12 @@ class MultiRNNCell(RNNCell):
 
     @property
     def cells(self) -> list[Any]:
-        """The cells, the lowest first."""
+        """The cells, lowest first."""
         return list(self._cells)
 
     @property
     def state_size(self) -> Any:
-        """The cells' sizes, or their sum."""
+        """The state sizes of the cells, or their sum."""
         sizes = tuple(cell.state_size for cell in self._cells)
         return sizes if self._state_is_tuple else sum(sizes)
 
@@ -57,25 +57,25 @@ class MultiRNNCell(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """The cells' variables to train."""
+        """The trainable variables of the cells."""
         return [w for cell in self._cells for w in cell.trainable_weights] * self.trainable
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """The cells' other variables."""
+        """The non-trainable variables of the cells."""
         if self.trainable:
             return [w for cell in self._cells for w in cell.non_trainable_weights]
         return [w for cell in self._cells for w in cell.weights]
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-        """A state of zeros; each cell makes its own."""
+        """Returns the zero states of the cells."""
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return tuple(cell.zero_state(batch_size, dtype) for cell in self._cells)
 
     def call(self, inputs: TensorLike, state: Any) -> tuple[Any, Any]:
-        """[batch, in], states -> output of the last cell, new states."""
+        """Maps [batch, in] and states to (output of the last cell, new states)."""
         if self._state_is_tuple and len(state) != len(self._cells):
             raise ValueError(
                 f"Expected state to be a tuple of length {len(self._cells)}, but received: {state}"
@@ -97,7 +97,7 @@ class MultiRNNCell(RNNCell):
 
 
 class _Wrapper(RNNCell):
-    """A cell around another one, whose scope and sizes are that one's."""
+    """Base class of wrappers, with the scope and sizes of the wrapped cell."""
 
     def __init__(self, cell: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -112,12 +112,12 @@ class _Wrapper(RNNCell):
     )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        """The cell's own."""
+        """Returns the zero state of the cell."""
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return self._cell.zero_state(batch_size, dtype)
 
     def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
-        """The output and the new state; no scope is added to the cell's own."""
+        """Returns (output, new state), without an additional variable scope."""
         return self._wrapped(inputs, state, scope)
 
     def _wrapped(self, inputs: Any, state: Any, scope: Any) -> Any:
@@ -125,22 +125,28 @@ class _Wrapper(RNNCell):
 
 
 def _keeps_state(part: Any) -> Any:
-    """Which parts of a state are dropped by default: not what an LSTM remembers."""
+    """The default dropout_state_filter_visitor: no dropout for c of an LSTM."""
     if isinstance(part, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     return True
 
 
 class DropoutWrapper(_Wrapper):
-    """A cell with dropout of its inputs, outputs and states.
+    """Applies dropout to the inputs, outputs and states of a cell.
 
     Args:
-      cell: the cell; input_keep_prob, output_keep_prob, state_keep_prob: shares that are kept.
-      variational_recurrent: the same elements at every step; input_size, dtype: needed for it.
-      seed: of the choices.
-      dropout_state_filter_visitor: state -> True, False, or a structure of them: what to drop of
-        the state; by default all but an LSTM's c.
-    Source: Gal and Ghahramani 2016, of the variational one.
+      cell: the cell.
+      input_keep_prob, output_keep_prob, state_keep_prob: probabilities of keeping an element.
+      variational_recurrent: use the same mask at all time steps; requires dtype, and input_size for
+        inputs.
+      input_size: size of the inputs.
+      dtype: dtype of the masks.
+      seed: seed of the masks.
+      dropout_state_filter_visitor: function from a state to True, False or a structure of bools:
+        the parts to which dropout applies; by default all except c of an LSTM.
+    Raises: ValueError for probabilities outside of [0, 1], or missing dtype or input_size;
+      TypeError for a visitor that is not callable.
+    Source: Gal and Ghahramani 2016 (variational_recurrent).
     """
 
     def __init__(
@@ -177,7 +183,7 @@ class DropoutWrapper(_Wrapper):
             self._draw(input_size, as_dtype(dtype))
 
     def _draw(self, input_size: Any, dtype: Any) -> None:
-        """The noise of all steps: one row, whatever the batch."""
+        """Creates the noise for all steps: one row, shared by the batch."""
 
         def drawn(sizes: Any, what: str) -> Any:
             flat = [
@@ -236,7 +242,7 @@ class DropoutWrapper(_Wrapper):
 
 
 def _choices(state: Any, visitor: Callable[[Any], Any]) -> list[bool]:
-    """For each tensor of a state whether it is dropped; the visitor sees every part."""
+    """Returns for each tensor of a state whether dropout applies, by the visitor."""
     if isinstance(state, (list, tuple)) and not isinstance(state, LSTMStateTuple):
         return [c for part in state for c in _choices(part, visitor)]
     said = visitor(state)
@@ -260,10 +266,11 @@ def _is_one(keep: Any) -> bool:
 
 
 class ResidualWrapper(_Wrapper):
-    """A cell whose inputs are added to its outputs.
+    """Adds the inputs of a cell to its outputs.
 
     Args:
-      cell: the cell; residual_fn: `f(inputs, outputs) -> outputs`, in the place of the sum.
+      cell: the cell.
+      residual_fn: `f(inputs, outputs) -> outputs`, instead of the sum.
     """
 
     def __init__(
@@ -283,14 +290,14 @@ class ResidualWrapper(_Wrapper):
 
 
 class DeviceWrapper(_Wrapper):
-    """A cell whose operations are on a device. Args: cell: the cell; device: its name."""
+    """Places the operations of a cell on a device."""
 
     def __init__(self, cell: RNNCell, device: Device, **kwargs: Any) -> None:
         super().__init__(cell, **kwargs)
         self._device = device
 
     def zero_state(self, batch_size: TensorLike, dtype: DTypeLike) -> Any:
-        """The cell's own, on the device."""
+        """Returns the zero state of the cell, on the device."""
         with device(self._device):
             return super().zero_state(batch_size, dtype)
 

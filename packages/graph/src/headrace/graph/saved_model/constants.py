@@ -1,4 +1,4 @@
-"""Names that a SavedModel's readers go by: files, tags, collections."""
+"""Names of files, tags and collections of SavedModels."""
 
 from __future__ import annotations
 

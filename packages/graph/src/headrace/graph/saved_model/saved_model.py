@@ -1,4 +1,4 @@
-"""SavedModels: a folder of saved_model.pb and variables/, written and loaded; `hr.saved_model`."""
+"""Writes and loads SavedModels, folders with saved_model.pb and variables/: `hr.saved_model`."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 
 class UnknownTagsError(InvalidArgumentError, RuntimeError):
-    """A SavedModel has no graph of the tags that were asked for."""
+    """A SavedModel has no graph with the requested tags."""
 
 
 class SavedModelBuilder:
-    """Writes a SavedModel: one graph or several, and one set of variables.
+    """Writes a SavedModel: one or several graphs, and one set of variables.
 
     Args:
-      export_dir: folder to make.
-    Raises: AssertionError, as in TF, where the folder is there and is not empty.
+      export_dir: folder to create.
+    Raises: AssertionError, as in TensorFlow, if the folder exists and is not empty.
     """
 
     def __init__(self, export_dir: str | os.PathLike[str]) -> None:
@@ -73,17 +73,20 @@ class SavedModelBuilder:
         saver: Saver | None = None,
         assets_list: Sequence[Any] | None = None,
     ) -> None:
-        """Adds the session's graph and writes its variables; the first graph comes by this.
+        """Adds the first graph, that of a session, and writes its variables.
+
+        After an error nothing that it wrote is left in the folder.
 
         Args:
-          sess: its session.
-          tags: words that tell this graph from the others.
-          signature_def_map: name -> SignatureDef.
-          main_op: operation to run after loading.
-          clear_devices: leave devices out.
-          saver: what saves the variables; a new Saver of all by default.
-        Raises: AssertionError, as in TF, for a second call. Whatever it raises, nothing that it
-          wrote is left in the folder.
+          sess: the session.
+          tags: strings that identify the graph.
+          signature_def_map: SignatureDefs by name.
+          main_op: operation to run after loading; legacy_init_op: its old name.
+          clear_devices: clear the devices of the nodes.
+          strip_default_attrs: remove attributes with default values.
+          saver: Saver of the variables; by default a new one for all variables.
+        Raises: AssertionError, as in TensorFlow, for a second call; ValueError for assets or
+          invalid signatures; the OpErrors of saving.
         """
         if self._has_saved_variables:
             raise AssertionError(
@@ -92,7 +95,7 @@ class SavedModelBuilder:
             )
         _refuse_assets(assets_collection, assets_list)
         with sess.graph.as_default():
-            _remember_main_op(main_op, legacy_init_op)
+            _add_main_op(main_op, legacy_init_op)
             saver = saver or Saver(
                 _saveable(), allow_empty=True, sharded=False, save_relative_paths=True
             )
@@ -112,7 +115,7 @@ class SavedModelBuilder:
         saver.save(sess, prefix, write_meta_graph=False, write_state=False)
 
     def _remove_variables(self) -> None:
-        """Leaves the folder as it was, so that the next builder takes it."""
+        """Removes written variables, so that a new builder accepts the folder."""
         folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
         remove_checkpoint(os.path.join(folder, VARIABLES_FILENAME))
         with contextlib.suppress(OSError):
@@ -132,9 +135,9 @@ class SavedModelBuilder:
         saver: Saver | None = None,
         assets_list: Sequence[Any] | None = None,
     ) -> None:
-        """Adds the default graph, for the variables that are written already.
+        """Adds the default graph, for the variables that are already written.
 
-        Raises: AssertionError, as in TF, before add_meta_graph_and_variables.
+        Raises: AssertionError, as in TensorFlow, before add_meta_graph_and_variables.
         """
         if not self._has_saved_variables:
             raise AssertionError(
@@ -142,7 +145,7 @@ class SavedModelBuilder:
                 "Please invoke `add_meta_graph_and_variables()` first."
             )
         _refuse_assets(assets_collection, assets_list)
-        _remember_main_op(main_op, legacy_init_op)
+        _add_main_op(main_op, legacy_init_op)
         saver = saver or Saver(_saveable(), allow_empty=True)
         self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
 
@@ -193,7 +196,7 @@ def _refuse_assets(collection: Any, assets: Any) -> None:
         )
 
 
-def _remember_main_op(main_op: Any, legacy_init_op: Any) -> None:
+def _add_main_op(main_op: Any, legacy_init_op: Any) -> None:
     graph = get_default_graph()
     for key, operation in ((MAIN_OP_KEY, main_op), (LEGACY_INIT_OP_KEY, legacy_init_op)):
         if operation is not None:
@@ -216,13 +219,13 @@ def _check_signature(name: str, signature: Any) -> None:
 
 
 def _message_path(folder: str) -> str:
-    """The file of a folder that `read_saved_model` reads."""
+    """Returns the path of the file that `read_saved_model` reads, or None."""
     path = os.path.join(folder, SAVED_MODEL_FILENAME_PB)
     return path if os.path.exists(path) else os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
 
 
 def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a SavedModel."""
+    """Returns whether a folder contains a SavedModel."""
     folder = os.fspath(export_dir)
     names = (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
     return any(os.path.exists(os.path.join(folder, name)) for name in names)
@@ -231,7 +234,7 @@ def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
 def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
     """Reads the SavedModel message of a folder.
 
-    Raises: OSError where there is none; DataLossError where it is damaged.
+    Raises: OSError if there is none; DataLossError if it is corrupted.
     """
     from google.protobuf import text_format
     from google.protobuf.message import DecodeError
@@ -248,7 +251,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
             return SavedModel.FromString(data)
         except DecodeError as error:
             raise DataLossError(
-                None, None, f"{path} is no SavedModel: {error}", path=path, offset=0
+                None, None, f"{path} is not a SavedModel: {error}", path=path, offset=0
             ) from None
     path = os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
     if not os.path.exists(path):
@@ -261,7 +264,7 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
             return text_format.Parse(stream.read(), SavedModel())
         except (UnicodeDecodeError, text_format.ParseError) as error:
             raise DataLossError(
-                None, None, f"{path} is no SavedModel: {error}", path=path, offset=0
+                None, None, f"{path} is not a SavedModel: {error}", path=path, offset=0
             ) from None
 
 
@@ -272,16 +275,16 @@ def load(
     import_scope: str | None = None,
     **saver_kwargs: Any,
 ) -> Any:
-    """Adds a SavedModel's graph to the session's, and restores the variables.
+    """Adds a graph of a SavedModel to the session's graph, and restores the variables.
 
     Args:
       sess: the session.
-      tags: exactly the graph's tags.
-      export_dir: the SavedModel's folder.
+      tags: the exact set of tags of the graph.
+      export_dir: folder of the SavedModel.
       import_scope: prefix of all names.
-    Returns: the MetaGraphDef, with its signatures.
-    Raises: UnknownTagsError, a RuntimeError as in TF, where no graph has these tags; DataLossError,
-      with path and offset, where the file is damaged.
+    Returns: the MetaGraphDef with its signatures.
+    Raises: UnknownTagsError, a RuntimeError as in TensorFlow, if no graph has these tags; OSError
+      if there is no SavedModel; DataLossError, with path and offset, if it is corrupted.
     """
     wanted = {tags} if isinstance(tags, str) else set(tags)
     model = read_saved_model(export_dir)
@@ -302,7 +305,7 @@ def load(
         prefix = os.path.join(os.fspath(export_dir), VARIABLES_DIRECTORY, VARIABLES_FILENAME)
         if saver is not None:
             if not checkpoint_exists(prefix):
-                saver.restore(sess, prefix)  # says what is missing
+                saver.restore(sess, prefix)  # raises with the missing names
             with origin.blamed(SAVER_DEF):
                 saver.restore(sess, prefix)
         for key in (MAIN_OP_KEY, LEGACY_INIT_OP_KEY):
@@ -320,19 +323,20 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Writes a SavedModel for serving, with one signature.
+    """Writes a SavedModel for serving with one signature.
 
     Args:
-      session: whose graph and variables to write.
-      export_dir: folder to make.
-      inputs, outputs: name -> tensor.
+      session: session with the graph and variables to write.
+      export_dir: folder to create.
+      inputs, outputs: tensors by name.
+    Raises: as SavedModelBuilder and predict_signature_def.
     """
     from headrace.graph.saved_model.signature_defs import (
         DEFAULT_SERVING_SIGNATURE_DEF_KEY,
         predict_signature_def,
     )
 
-    signature = predict_signature_def(inputs, outputs)  # before the folder is made
+    signature = predict_signature_def(inputs, outputs)  # may raise: before the folder is created
     builder = SavedModelBuilder(export_dir)
     builder.add_meta_graph_and_variables(
         session,
@@ -345,13 +349,13 @@ def simple_save(
 
 
 def main_op_with_restore(restore_op_name: Operation) -> Any:
-    """As main_op, after what restores the variables. Args: restore_op_name: an operation."""
+    """Creates a main_op that runs after the operation restore_op_name."""
     with get_default_graph().control_dependencies([main_op()]):
         return group(restore_op_name)
 
 
 def main_op() -> Any:
-    """An operation that initialises local variables and tables."""
+    """Creates an operation that initialises local variables and tables."""
     from headrace.graph.variables.variable_collections import local_variables_initializer
 
     tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)

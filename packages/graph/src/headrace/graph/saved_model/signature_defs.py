@@ -1,4 +1,4 @@
-"""SignatureDefs: which tensors of a SavedModel to feed and to fetch."""
+"""SignatureDefs: the inputs and outputs of SavedModels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REGRESS_OUTPUTS = "outputs"
 
 
 def build_tensor_info(tensor: Tensor | SparseTensor) -> Any:
-    """The TensorInfo of a tensor or a SparseTensor: name, type and shape."""
+    """Returns the TensorInfo of a Tensor or SparseTensor: name, dtype and shape."""
     from headrace.formats.proto.meta_graph_pb2 import TensorInfo
 
     info = TensorInfo(tensor_shape=tensor.get_shape().as_proto())
@@ -43,9 +43,9 @@ def build_tensor_info(tensor: Tensor | SparseTensor) -> Any:
 def get_tensor_from_tensor_info(
     tensor_info: Proto, graph: Graph | None = None, import_scope: str | None = None
 ) -> Any:
-    """The tensor that a TensorInfo means.
+    """Returns the tensor of a TensorInfo.
 
-    Raises: KeyError where the graph has no such tensor.
+    Raises: KeyError if the graph has no such tensor.
     """
     graph = graph or get_default_graph()
 
@@ -67,11 +67,11 @@ def build_signature_def(
     outputs: Mapping[str, Any] | None = None,
     method_name: str | None = None,
 ) -> Any:
-    """A SignatureDef.
+    """Creates a SignatureDef.
 
     Args:
-      inputs, outputs: name -> TensorInfo.
-      method_name: which of the servers' methods it is for.
+      inputs, outputs: TensorInfos by name.
+      method_name: name of the serving method.
     """
     from headrace.formats.proto.meta_graph_pb2 import SignatureDef
 
@@ -84,11 +84,11 @@ def build_signature_def(
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """The SignatureDef of a prediction.
+    """Creates the SignatureDef of a prediction.
 
     Args:
-      inputs, outputs: name -> tensor; at least one of each.
-    Raises: ValueError where there is none.
+      inputs, outputs: tensors by name, at least one each.
+    Raises: ValueError if inputs or outputs are empty.
     """
     if not inputs:
         raise ValueError("Prediction inputs cannot be None or empty.")
@@ -98,7 +98,10 @@ def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any])
 
 
 def regression_signature_def(examples: Tensor, predictions: Tensor) -> Any:
-    """The SignatureDef of a regression, from serialised examples to floats."""
+    """Creates the SignatureDef of a regression, from serialized examples to floats.
+
+    Raises: ValueError for missing tensors or other dtypes.
+    """
     _check("examples", examples, "string")
     _check("predictions", predictions, "float32")
     return build_signature_def(
@@ -109,7 +112,10 @@ def regression_signature_def(examples: Tensor, predictions: Tensor) -> Any:
 
 
 def classification_signature_def(examples: Tensor, classes: Tensor, scores: Tensor) -> Any:
-    """The SignatureDef of a classification: string classes, float scores, or both."""
+    """Creates the SignatureDef of a classification: string classes, float scores, or both.
+
+    Raises: ValueError for missing tensors or other dtypes.
+    """
     _check("examples", examples, "string")
     outputs = {}
     if classes is not None:
@@ -141,7 +147,7 @@ def _check(what: str, tensor: Any, wanted: str) -> None:
 
 
 def is_valid_signature(signature_def: Proto) -> bool:
-    """Whether a SignatureDef has the inputs and outputs, and their types, that its method needs."""
+    """Returns whether a SignatureDef has the inputs, outputs and dtypes of its method."""
     if signature_def is None:
         return False
     inputs, outputs = dict(signature_def.inputs), dict(signature_def.outputs)

@@ -1,1 +1,1 @@
-"""Graphs as messages and back: GraphDef and MetaGraphDef."""
+"""Import and export of graphs: GraphDef and MetaGraphDef."""

@@ -1,7 +1,7 @@
-"""import_graph_def: the nodes of a GraphDef message, checked one by one, in a graph.
+"""import_graph_def: checks the nodes of a GraphDef and adds them to a graph.
 
-What is wrong with a message is said as an InvalidArgumentError (NotFoundError for an op that
-nobody has) that is a ValueError, too, since that is what TF 1.x raises here.
+Errors are InvalidArgumentErrors, or NotFoundErrors for unknown ops; both are also ValueErrors, the
+class that TF 1.x raises.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def import_graph_def(
 
     Args:
       graph_def: the message, or its bytes.
-      input_map: name in the message ("x", "x:0", "^x") -> tensor that takes its place.
-      return_elements: names in the message, of operations ("x") or tensors ("x:0").
-      name: prefix for the names, "import" where None; "" for none.
+      input_map: maps names in the message ("x", "x:0", "^x") to replacing tensors.
+      return_elements: names of operations ("x") or tensors ("x:0") in the message.
+      name: prefix of the names; "import" if None, no prefix if "".
       op_dict: ignored, as in TF 1.x.
       producer_op_list: ignored: the catalogue knows all defaults.
-    Returns: what return_elements names, in order; None without.
-    Raises: ValueError, which is an InvalidArgumentError or NotFoundError too, for a message that
-      is no graph (duplicate name, dangling edge, cycle, unknown op, wrong types or shapes, a
-      producer or consumer version out of range); TypeError for other arguments.
+    Returns: the return_elements in order, or None without return_elements.
+    Raises: ValueError, also an InvalidArgumentError or NotFoundError, for an invalid graph
+      (duplicate name, dangling edge, cycle, unknown op, wrong dtypes or shapes, producer or
+      consumer version out of range); TypeError for arguments of other types.
     """
     message = _parsed(graph_def)
     input_map = dict(input_map or {})
@@ -76,7 +76,9 @@ def _parsed(graph_def: Any) -> Any:
     if isinstance(graph_def, GraphDef):
         return graph_def
     wire = graph_def
-    if hasattr(graph_def, "SerializeToString"):  # another library's GraphDef: the same bytes
+    if hasattr(
+        graph_def, "SerializeToString"
+    ):  # a GraphDef of another library: the serialized form is equal
         if graph_def.DESCRIPTOR.name != "GraphDef":
             raise TypeError(f"graph_def must be a GraphDef proto, got {type(graph_def)}")
         wire = graph_def.SerializeToString()
@@ -87,11 +89,11 @@ def _parsed(graph_def: Any) -> Any:
     try:
         return GraphDef.FromString(bytes(wire))
     except DecodeError as error:
-        raise InvalidGraphError(None, None, f"these bytes are no GraphDef: {error}") from error
+        raise InvalidGraphError(None, None, f"these bytes are not a GraphDef: {error}") from error
 
 
 class _Import:
-    """One import: message, prefix, and what has been made so far."""
+    """State of one import: message, prefix, and the nodes added so far."""
 
     def __init__(self, graph: Any, message: Any, prefix: str) -> None:
         self._graph = graph
@@ -106,7 +108,7 @@ class _Import:
         self._add_library(message)
         self._index = self._indexed()
 
-    # -- checks of the whole -------------------------------------------------------------------
+    # -- checks of the message -----------------------------------------------------------------
 
     def _check_versions(self, message: Any) -> None:
         versions = message.versions
@@ -171,7 +173,10 @@ class _Import:
     # -- input map -----------------------------------------------------------------------------
 
     def map_inputs(self, input_map: dict[str, Any]) -> None:
-        """Takes the caller's replacements; converts what is no tensor yet."""
+        """Converts the replacements of the caller to tensors.
+
+        Raises: ValueError for tensors of another graph.
+        """
         for key, value in input_map.items():
             key = key.decode() if isinstance(key, bytes) else key
             if key.startswith("^"):
@@ -187,7 +192,7 @@ class _Import:
             self._input_map[key if ":" in key else key + ":0"] = value
 
     def check_input_map(self) -> None:
-        """Raises: InvalidGraphError for replacements that nothing asked for."""
+        """Raises InvalidGraphError for unused replacements."""
         unused = [
             key
             for key in self._input_map
@@ -204,7 +209,7 @@ class _Import:
     # -- nodes ---------------------------------------------------------------------------------
 
     def add_nodes(self) -> None:
-        """Makes all nodes, inputs before readers; loops are closed at the end."""
+        """Adds all nodes in topological order; the back edges of loops are added at the end."""
         back_edges: list[tuple[Operation, int, str]] = []
         scope = self._graph._local.scope.changed(controllers=(), colocation=())
         for i in self._order():
@@ -218,11 +223,10 @@ class _Import:
             self._graph._consumers.clear()
 
     def _order(self) -> list[int]:
-        """Positions of the nodes such that each follows its inputs; the message's own order
-        wherever that does."""
+        """Returns a topological order of the nodes, close to that of the message."""
         sources = [self._sources(node) for node in self._nodes]
         order: list[int] = []
-        state = bytearray(len(sources))  # 0 not seen, 1 waiting for its inputs, 2 placed
+        state = bytearray(len(sources))  # 0: not visited, 1: waiting for inputs, 2: done
         for first in range(len(sources)):
             if state[first]:
                 continue
@@ -244,7 +248,7 @@ class _Import:
         return order
 
     def _sources(self, node: Any) -> list[int]:
-        """Positions of the nodes that a node reads; the back edge of a loop left out."""
+        """Returns the indices of a node's inputs, without the back edge of a loop."""
         found = []
         is_merge = node.op in ("Merge", "RefMerge")
         for text in node.input:
@@ -261,7 +265,7 @@ class _Import:
         return found
 
     def _cycle(self, sources: list[list[int]], start: int) -> InvalidGraphError:
-        """The error that shows a cycle through a node."""
+        """Returns the error for a cycle through a node."""
         came_from: dict[int, int] = {}
         ahead = [start]
         while start not in came_from:
@@ -298,7 +302,7 @@ class _Import:
                 )
             source = _node_of(text)
             if source in self._index and source not in self._made and not self._mapped(text):
-                mine.append((len(inputs), text))  # from a NextIteration that is not made yet
+                mine.append((len(inputs), text))  # from a NextIteration that is added later
                 inputs.append(inputs[0] if inputs else None)  # type: ignore[arg-type]
                 continue
             inputs.append(self._tensor(text, node.name))
@@ -320,7 +324,7 @@ class _Import:
             raise InvalidGraphError(node, None, str(error)) from None
         if mine:
             for t in made.outputs[:1]:
-                t._shape = None  # what comes round the loop may have another one
+                t._shape = None  # the value of the next iteration may have another shape
             back_edges.extend([(made, position, text) for position, text in mine])
         self._made[node.name] = made
 
@@ -417,10 +421,10 @@ class _Import:
             groups.append(text)
         return tuple(groups)
 
-    # -- what the caller asked for -----------------------------------------------------------
+    # -- return elements ---------------------------------------------------------------------
 
     def element(self, name: Any) -> Any:
-        """The operation or tensor of a name in the message. Raises: InvalidGraphError."""
+        """Returns the operation or tensor of a name in the message. Raises: InvalidGraphError."""
         name = name.decode() if isinstance(name, bytes) else name
         if not isinstance(name, str):
             raise TypeError(f"return_elements must be a list of strings, got {name!r}")

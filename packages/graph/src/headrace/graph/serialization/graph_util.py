@@ -1,4 +1,4 @@
-"""GraphDefs cut, thinned and frozen: what a program does before it ships a graph."""
+"""Transformations of GraphDefs for deployment: subgraphs, pruning, freezing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def _node_of(text: str) -> str:
 
 
 def extract_sub_graph(graph_def: Proto, dest_nodes: Iterable[str]) -> Any:
-    """The GraphDef of the nodes that some nodes need, themselves included.
+    """Returns the GraphDef of given nodes and the nodes that they depend on.
 
     Args:
       graph_def: message.
-      dest_nodes: names of nodes.
-    Raises: TypeError for one name in the place of a list; ValueError for a name that is not there.
+      dest_nodes: list of names of nodes.
+    Raises: TypeError for a name instead of a list; ValueError for an unknown name.
     """
     if isinstance(dest_nodes, (str, bytes)):
         raise TypeError("dest_nodes must be a list of names, not one name")
@@ -43,10 +43,11 @@ def extract_sub_graph(graph_def: Proto, dest_nodes: Iterable[str]) -> Any:
 
 
 def remove_training_nodes(input_graph: Proto, protected_nodes: Iterable[str] | None = None) -> Any:
-    """The GraphDef without CheckNumerics and Identity nodes, which inference does not need.
+    """Removes CheckNumerics and Identity nodes, which inference does not need.
 
     Args:
-      protected_nodes: names to keep all the same.
+      input_graph: message.
+      protected_nodes: names of nodes to keep.
     """
     protected = set(protected_nodes or ())
     by_name = {node.name: node for node in input_graph.node}
@@ -54,7 +55,7 @@ def remove_training_nodes(input_graph: Proto, protected_nodes: Iterable[str] | N
     for node in input_graph.node:
         if node.name in protected or node.op not in ("Identity", "CheckNumerics"):
             continue
-        # A control edge at either end, or a reference read, keeps its node.
+        # Nodes with control edges, and reads of references, are kept.
         source = by_name.get(_node_of(node.input[0]))
         if any(i.startswith("^") for i in node.input) or source is None:
             continue
@@ -89,12 +90,14 @@ def convert_variables_to_constants(
     variable_names_whitelist: Iterable[str] | None = None,
     variable_names_blacklist: Iterable[str] | None = None,
 ) -> Any:
-    """The GraphDef that output_node_names need, with the session's values for its variables.
+    """Freezes a graph: replaces variables by constants with their values in a session.
 
     Args:
-      sess: session in which the variables have values.
-      variable_names_whitelist: names to freeze; all where None.
-      variable_names_blacklist: names to leave as variables.
+      sess: session with initialised variables.
+      input_graph_def: message.
+      output_node_names: names of the nodes to keep, with their dependencies.
+      variable_names_whitelist: names to freeze; None freezes all.
+      variable_names_blacklist: names to keep as variables.
     """
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
     allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)

@@ -1,4 +1,4 @@
-"""Where a MetaGraphDef comes from, so that what is wrong in it is said with file and offset."""
+"""The file of a MetaGraphDef, for errors with path and offset."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _META_GRAPHS = 2  # of SavedModel
 
 @dataclass(frozen=True)
 class MessageOrigin:
-    """A file, and which of its MetaGraphDefs: None where the file is one, else its number in a
-    SavedModel."""
+    """A file, and the index of the MetaGraphDef in a SavedModel (None for a MetaGraphDef file)."""
 
     path: str
     number: int | None = None
 
     @contextlib.contextmanager
     def blamed(self, field: int, key: str | None = None) -> Iterator[None]:
-        """Raises what goes wrong inside as an error about the file: damage shows where its parts
-        are put to use.
+        """Converts exceptions in the block to DataLossErrors about the file.
+
+        Corruption is often detected only when a part of the message is used.
 
         Args:
-          field: of MetaGraphDef, whose offset the message names.
-          key: of a collection.
+          field: field of MetaGraphDef whose offset the error reports.
+          key: key of a collection.
         """
         what = "" if key is None else f"collection {key!r}: "
         try:
@@ -40,7 +40,7 @@ class MessageOrigin:
             raise
         except MemoryError:
             raise
-        except Exception as error:  # whatever damage brings about: KeyError, DecodeError, ...
+        except Exception as error:  # corruption may cause any error: KeyError, DecodeError, ...
             offset = self._offset(field, key)
             text = error.args[0] if error.args else type(error).__name__
             raise DataLossError(
@@ -52,7 +52,7 @@ class MessageOrigin:
             ) from error
 
     def _offset(self, field: int, key: str | None) -> int:
-        """The byte at which a field begins; 0 where the file is text or cannot be read again."""
+        """Returns the offset of a field; 0 for a text file or an unreadable one."""
         try:
             with open(self.path, "rb") as stream:
                 data = stream.read()
@@ -69,7 +69,7 @@ class MessageOrigin:
 
 
 def _key(data: bytes, start: int, end: int) -> str | None:
-    """The key of an entry of a map."""
+    """Returns the key of a map entry."""
     for number, first, last in _fields(data, start, end):
         if number == 1:
             return data[first:last].decode(errors="replace")
@@ -77,9 +77,9 @@ def _key(data: bytes, start: int, end: int) -> str | None:
 
 
 def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Number, begin and end of the bytes of each field of length-delimited type in a message.
+    """Yields (number, start, end) of each length-delimited field of a message.
 
-    Raises: ValueError or IndexError for what is no message.
+    Raises: ValueError or IndexError for invalid messages.
     """
     at = start
     while at < end:

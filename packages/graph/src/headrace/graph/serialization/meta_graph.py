@@ -1,4 +1,4 @@
-"""MetaGraphDef: a graph together with its collections, to a file and back."""
+"""Export and import of MetaGraphDefs: graphs with their collections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.graph.typing.aliases import Proto
 
 _UNBOUND = "$unbound_inputs_"
 
-# collection -> (message class's maker, object -> message, message -> object)
+# collection -> (function that returns the message class, to_proto, from_proto)
 _proto_functions: dict[Any, tuple[Any, Any, Any]] = {}
 
 
@@ -31,12 +31,14 @@ def register_proto_function(
     to_proto: Callable[..., Any] | None = None,
     from_proto: Callable[..., Any] | None = None,
 ) -> None:
-    """Says how the values of a collection become messages and come back.
+    """Registers the conversion of a collection's values to messages and back.
 
     Args:
+      collection_name: name of the collection.
       proto_type: message class, or a function without arguments that returns it.
-      to_proto: `f(value, export_scope=None)` -> message, or None to leave it out.
-      from_proto: `f(message, import_scope=None)` -> value.
+      to_proto: `f(value, export_scope=None)` that returns a message, or None to omit the value.
+      from_proto: `f(message, import_scope=None)` that returns a value.
+    Raises: TypeError if to_proto or from_proto is not callable.
     """
     if to_proto is not None and not callable(to_proto):
         raise TypeError("to_proto must be callable.")
@@ -114,21 +116,22 @@ def export_scoped_meta_graph(
     collection_list: Any = None,
     save_debug_info: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
-    """Makes the MetaGraphDef of a graph, or of a scope of it, and writes it where a name is given.
+    """Exports a graph, or a scope of it, as a MetaGraphDef, and optionally writes it to a file.
 
     Args:
-      filename: file to write.
-      graph_def: take this one's nodes and not the graph's.
-      graph: the default graph where None.
-      export_scope: only nodes under it, their names without it.
+      filename: file to write, or None.
+      graph_def: GraphDef to use instead of the graph's nodes.
+      graph: the graph; by default the default graph.
+      export_scope: export only nodes in this scope, and remove it from their names.
       as_text: write text format.
-      unbound_inputs_col_name: collection for the inputs that the scope cuts off.
-      clear_devices: leave devices out.
-      saver_def: SaverDef to put in.
-      clear_extraneous_savers: leave out the SAVERS collection and its nodes' meaning.
-      strip_default_attrs: leave out attributes at their defaults.
-      collection_list: keys to keep; all where None.
-    Returns: (message, variable name without the scope -> variable).
+      unbound_inputs_col_name: collection for the names of inputs from outside of the scope.
+      clear_devices: clear the devices of the nodes.
+      saver_def: SaverDef to include.
+      clear_extraneous_savers: omit the collection SAVERS.
+      strip_default_attrs: remove attributes with default values.
+      collection_list: keys of the collections to export; None exports all.
+    Returns: (MetaGraphDef, dict from names without the scope to variables).
+    Raises: the OpErrors of writing, such as ResourceExhaustedError.
     """
     graph = get_default_graph() if graph is None else graph
     scope = None
@@ -211,7 +214,7 @@ def create_meta_graph_def(
     export_scope: str | None = None,
     exclude_savers: bool = False,
 ) -> Any:
-    """Puts a MetaGraphDef together: nodes, the ops they use, collections, SaverDef."""
+    """Creates a MetaGraphDef: nodes, signatures of their ops, collections, SaverDef."""
     from headrace.formats.proto.meta_graph_pb2 import MetaGraphDef
 
     graph = get_default_graph() if graph is None else graph
@@ -236,7 +239,7 @@ def create_meta_graph_def(
 def add_collection_def(
     meta_graph_def: Proto, key: Any, graph: Graph | None = None, export_scope: str | None = None
 ) -> None:
-    """Writes a collection into a MetaGraphDef; with a warning it leaves out what cannot be."""
+    """Adds a collection to a MetaGraphDef; warns and omits it if it cannot be converted."""
     graph = get_default_graph() if graph is None else graph
     values = graph.get_collection(key)
     if not values:
@@ -280,7 +283,7 @@ def _write_plain(target: Any, values: list[Any], export_scope: str | None) -> No
 
 
 def write_meta_graph(message: Any, filename: str, as_text: bool = False) -> None:
-    """Writes a message to a file, whole or not at all."""
+    """Writes a message to a file atomically. Raises: as write_atomically."""
     from google.protobuf import text_format
 
     data = text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
@@ -291,9 +294,9 @@ def write_meta_graph(message: Any, filename: str, as_text: bool = False) -> None
 
 
 def read_meta_graph_file(filename: str) -> Any:
-    """Reads a MetaGraphDef, in binary or text format.
+    """Reads a MetaGraphDef in binary or text format.
 
-    Raises: OSError where the file is not there; DataLossError where it is no MetaGraphDef.
+    Raises: OSError if the file does not exist; DataLossError if it is not a MetaGraphDef.
     """
     from google.protobuf import text_format
     from google.protobuf.message import DecodeError
@@ -315,7 +318,7 @@ def read_meta_graph_file(filename: str) -> Any:
         raise DataLossError(
             None,
             None,
-            f"{filename} is no MetaGraphDef, neither binary nor text: {error}",
+            f"{filename} is not a MetaGraphDef, neither binary nor text: {error}",
             path=filename,
             offset=0,
         ) from None
@@ -335,22 +338,22 @@ def import_scoped_meta_graph(
 
     Args:
       meta_graph_or_file: message or file name.
-      clear_devices: leave devices out.
-      graph: the default graph where None.
-      import_scope: prefix for all names.
-      input_map: name of an unbound input -> tensor that takes its place.
-      unbound_inputs_col_name: the collection that lists the unbound inputs.
-      restore_collections_predicate: which collections to restore.
-      origin: where a message comes from, for errors.
-    Returns: variable name without the scope -> variable.
-    Raises: ValueError for a graph that cannot be imported or unbound inputs that are not mapped;
-      DataLossError, with path and offset, for damage in the parts of a file.
+      clear_devices: clear the devices of the nodes.
+      graph: the graph; by default the default graph.
+      import_scope: prefix of all names.
+      input_map: maps names of unbound inputs to tensors.
+      unbound_inputs_col_name: collection with the names of unbound inputs.
+      restore_collections_predicate: function from a key to whether to import the collection.
+      origin: origin of a message, for errors.
+    Returns: dict from names without the scope to variables.
+    Raises: ValueError for an invalid graph or unmapped unbound inputs; OSError for a missing file;
+      DataLossError, with path and offset, for a corrupted file.
     """
     message = meta_graph_or_file
     if isinstance(message, (str, os.PathLike)):
         origin = MessageOrigin(os.fspath(message))
         message = read_meta_graph_file(origin.path)
-    blamed = _nobody_blamed if origin is None else origin.blamed
+    blamed = _unchanged_errors if origin is None else origin.blamed
     graph = get_default_graph() if graph is None else graph
     if unbound_inputs_col_name and unbound_inputs_col_name in message.collection_def:
         with blamed(COLLECTION_DEF, unbound_inputs_col_name):
@@ -369,7 +372,7 @@ def import_scoped_meta_graph(
             _check_ops(message)
         scope = ""
         if import_scope:
-            # The prefix that import_graph_def will make of it, in the scope we are in.
+            # The unique prefix that import_graph_def creates in the current scope.
             scope = graph.unique_name(import_scope, mark_as_used=False)
         elif graph.get_name_scope():
             raise ValueError(
@@ -386,7 +389,7 @@ def import_scoped_meta_graph(
     return variables
 
 
-def _nobody_blamed(field: int, key: str | None = None) -> Any:
+def _unchanged_errors(field: int, key: str | None = None) -> Any:
     return contextlib.nullcontext()
 
 
@@ -407,7 +410,7 @@ def _bound(wanted: list[str], input_map: Any) -> dict[str, Any]:
 
 
 def _check_ops(message: Any) -> None:
-    """Says which ops nobody has, all at once."""
+    """Raises NotFoundError with the names of all unknown ops."""
     functions = {f.signature.name for f in message.graph_def.library.function}
     unknown = sorted(
         {
@@ -433,7 +436,9 @@ def _restore_collections(
     wanted: Callable[[Any], bool],
     blamed: Callable[..., Any],
 ) -> None:
-    variables: dict[bytes, Any] = {}  # one object, in however many collections it is
+    variables: dict[
+        bytes, Any
+    ] = {}  # one object per variable, also if it is in several collections
     for key, collection in sorted(message.collection_def.items()):
         kind = collection.WhichOneof("kind")
         if kind is not None and wanted(key):

@@ -1,5 +1,5 @@
-"""What shape the outputs of a node have: one function a rule, symbolic, over plain tuples.
+"""Shape inference for partially known shapes: one function per rule, over plain shapes.
 
-The same rules stand in C, for shapes that are complete, in formats' headrace/shape_rules/*.h. The
-texts of their errors are the same too, and a test of the repository fuzzes one against the other.
+headrace/shape_rules/*.h of headrace-formats implements the same rules in C, for complete shapes,
+with the same error messages. tests/contract compares both with random shapes.
 """

@@ -1,4 +1,4 @@
-"""The arithmetic of partly known shapes: None is an unknown size, or an unknown rank."""
+"""Arithmetic of partially known shapes: None is an unknown size or an unknown rank."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Shape = tuple[int | None, ...] | None
 
-# Bytes of an element, by DataType.
+# Size of an element in bytes, by DataType number.
 TYPE_SIZES = {
     1: 4, 2: 8, 3: 4, 4: 1, 5: 2, 6: 1, 8: 8, 9: 8, 10: 1, 11: 1, 12: 1, 13: 4, 14: 2, 15: 2,
     16: 2, 17: 2, 18: 16, 19: 2, 22: 4, 23: 8, 24: 1, 25: 1,
@@ -19,14 +19,14 @@ TYPE_SIZES = {
 
 
 def show(shape: Sequence[int | None] | None) -> str:
-    """A shape, or a list of sizes, as errors show it: [2, ?]."""
+    """Formats a shape for error messages: [2, ?]."""
     if shape is None:
         return "<unknown>"
     return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"
 
 
 def with_rank(shape: Shape, rank: int, what: str) -> tuple[int | None, ...]:
-    """The shape, known to have a rank. Raises: ValueError where it has another."""
+    """Returns the shape with a given rank. Raises: ValueError for another rank."""
     if shape is None:
         return (None,) * rank
     if len(shape) != rank:
@@ -35,16 +35,16 @@ def with_rank(shape: Shape, rank: int, what: str) -> tuple[int | None, ...]:
 
 
 def at_least(shape: Shape, rank: int, what: str) -> Shape:
-    """The shape. Raises: ValueError where it has fewer dimensions."""
+    """Returns the shape. Raises: ValueError if it has fewer dimensions."""
     if shape is not None and len(shape) < rank:
         raise ValueError(f"{what} must have at least rank {rank}, is {show(shape)}")
     return shape
 
 
 def axis_of(axis: int, shape: tuple[int | None, ...], more: int = 0) -> int:
-    """The dimension that an axis means, counted from the back where negative.
+    """Resolves an axis; a negative one counts from the end.
 
-    Raises: ValueError where the shape, with `more` dimensions added, has no such dimension.
+    Raises: ValueError if the shape, with `more` dimensions added, has no such dimension.
     """
     rank = len(shape) + more
     if not -rank <= axis < rank:
@@ -54,19 +54,19 @@ def axis_of(axis: int, shape: tuple[int | None, ...], more: int = 0) -> int:
 
 
 def same(a: int | None, b: int | None) -> bool:
-    """Whether two sizes may be the same."""
+    """Returns whether two sizes may be equal."""
     return a == b or a is None or b is None
 
 
 def compatible(a: Shape, b: Shape) -> bool:
-    """Whether two shapes may be the same."""
+    """Returns whether two shapes may be equal."""
     if a is None or b is None or a == b:
         return True
     return len(a) == len(b) and all(map(same, a, b))
 
 
 def merge(a: Shape, b: Shape) -> Shape:
-    """What is known of a shape of which both are known; the two must be compatible."""
+    """Merges two compatible shapes: the sizes known in either."""
     if a == b or b is None:
         return a
     if a is None:
@@ -75,7 +75,7 @@ def merge(a: Shape, b: Shape) -> Shape:
 
 
 def broadcast(a: Shape, b: Shape) -> Shape:
-    """The shape of two broadcast together. Raises: ValueError where they do not."""
+    """Returns the broadcast shape of two shapes. Raises: ValueError if they do not broadcast."""
     if a == b:
         return a
     if a is None or b is None:
@@ -105,17 +105,17 @@ def broadcast(a: Shape, b: Shape) -> Shape:
 
 
 def count(dims: Sequence[int | None]) -> int | None:
-    """The number of elements, where it is known."""
+    """Returns the number of elements, or None."""
     return None if None in dims else prod(dims)  # type: ignore[arg-type]
 
 
 def total(*sizes: int | None) -> int | None:
-    """The sum of sizes, where all are known."""
+    """Returns the sum of sizes, or None if one is unknown."""
     return None if None in sizes else sum(sizes)  # type: ignore[arg-type]
 
 
 def ints(op: ShapeQuery, i: int) -> list[int] | None:
-    """The value of input i as a flat list of ints, where it is known."""
+    """Returns the value of input i as a flat list of ints, or None."""
     value = op.value(i)
     if value is None:
         shape = op.inputs[i]
@@ -124,7 +124,10 @@ def ints(op: ShapeQuery, i: int) -> list[int] | None:
 
 
 def int_of(op: ShapeQuery, i: int, what: str) -> int | None:
-    """The value of input i, a scalar (or one element), where it is known."""
+    """Returns the value of input i, a scalar or one element, or None.
+
+    Raises: ValueError for another shape.
+    """
     shape = op.inputs[i]
     if shape is not None and shape != () and shape != (1,) and None not in shape:
         raise ValueError(f"{what} must be a scalar, is of shape {show(shape)}")
@@ -133,16 +136,16 @@ def int_of(op: ShapeQuery, i: int, what: str) -> int | None:
 
 
 def not_negative(n: int | None, what: str) -> int | None:
-    """The number. Raises: ValueError where it is below 0."""
+    """Returns the number. Raises: ValueError if it is negative."""
     if n is not None and n < 0:
         raise ValueError(f"{what} must not be negative, is {n}")
     return n
 
 
 def sizes(op: ShapeQuery, i: int) -> Shape:
-    """The shape that the vector in input i says, as far as it is known.
+    """Returns the vector in input i as a shape.
 
-    Raises: ValueError where it is no vector, or has a negative size.
+    Raises: ValueError if it is not a vector, or has a negative size.
     """
     shape = op.inputs[i]
     if shape is not None and len(shape) != 1:
@@ -159,5 +162,5 @@ def sizes(op: ShapeQuery, i: int) -> Shape:
 
 
 def attr(op: ShapeQuery, name: str, default: Any = None) -> Any:
-    """An attribute, or a default where the op has none of that name."""
+    """Returns an attribute, or a default if the op does not have it."""
     return op.attrs.get(name, default)

@@ -1,4 +1,4 @@
-"""Shape rules of shapes as values, and of other shapes for the same elements."""
+"""Shape rules of array ops: shapes as values, reshapes, padding, sequences."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def reshape(op: ShapeQuery) -> Shapes:
         return [target]
     rest = math.prod([d for d in target if d is not None])
     if n is None:
-        # A single unknown size on each side, all else alike, is the same size.
+        # If each side has one unknown size and the others are equal, the unknown sizes are equal.
         return [target]
     if not unknown:
         if rest != n:
@@ -218,7 +218,7 @@ def transpose(op: ShapeQuery) -> Shapes:
     return [tuple([x[d] for d in order])]
 
 
-# ---- blocks of space in the batch, or in the depth ---------------------------------------------
+# ---- space to batch, space to depth ------------------------------------------------------------
 
 
 @shape_rule("space_to_batch")
@@ -342,7 +342,7 @@ def depth_to_space(op: ShapeQuery) -> Shapes:
     return [tuple(out)]
 
 
-# ---- padding, sequences, indicators, diagonals -------------------------------------------------
+# ---- padding, sequences, one_hot, diagonals ----------------------------------------------------
 
 
 def _paddings(op: ShapeQuery) -> tuple[Shape, list[int] | None]:
@@ -439,7 +439,8 @@ def diag_part(op: ShapeQuery) -> Shapes:
     return [tuple([b if a is None else a for a, b in zip(x[:half], x[half:], strict=True)])]
 
 
-# ---- sets of values ----------------------------------------------------------------------------
+# ---- shapes that depend on
+# values------------------------------------------------------------------------
 
 
 @shape_rule("unique")

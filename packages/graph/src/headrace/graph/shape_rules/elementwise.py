@@ -1,4 +1,4 @@
-"""Shape rules of ops that go over elements one by one."""
+"""Shape rules of element-wise ops."""
 
 from __future__ import annotations
 

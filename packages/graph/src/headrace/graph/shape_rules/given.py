@@ -1,4 +1,4 @@
-"""Shapes that are given: always the same, an input's, a value's, an attribute's."""
+"""Shape rules: constant shapes, and shapes equal to an input's shape, value or an attribute."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scalar(op: ShapeQuery) -> Shapes:
 
 @shape_rule("ref_handle")
 def ref_handle(op: ShapeQuery) -> Shapes:
-    """The handles of TF 1.x's first resources: container and name."""
+    """The reference handles of TF 1.x's resources: container and name."""
     return [(2,)] * op.n_outputs
 
 
@@ -95,7 +95,7 @@ def const(op: ShapeQuery) -> Shapes:
 
 @shape_rule("placeholder_with_default")
 def placeholder_with_default(op: ShapeQuery) -> Shapes:
-    """What is fed may differ from the default, so only the declared shape holds."""
+    """A fed value may differ from the default: only the declared shape holds."""
     _declared(op)
     return [op.attrs["shape"]]
 

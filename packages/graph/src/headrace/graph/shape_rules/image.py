@@ -1,4 +1,4 @@
-"""Shape rules of images."""
+"""Shape rules of image ops."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sample_distorted_bounding_box(op: ShapeQuery) -> Shapes:
 
 @shape_rule("non_max_suppression")
 def non_max_suppression(op: ShapeQuery) -> Shapes:
-    """Indices (and scores) of the boxes taken, then, in later versions, how many they are."""
+    """Indices (and scores) of the selected boxes; in later versions also their number."""
     with_rank(op.inputs[0], 2, "boxes")
     n = None
     if attr(op, "pad_to_max_output_size", False):

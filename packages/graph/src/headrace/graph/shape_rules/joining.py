@@ -1,4 +1,4 @@
-"""Shape rules of several tensors made one, and of one made several."""
+"""Shape rules of concatenation, stacking and splitting."""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ def batch_matmul(op: ShapeQuery) -> Shapes:
 
 @lru_cache(maxsize=512)
 def parse_einsum(equation: str) -> tuple[list[list[str]], list[str]]:
-    """Splits an equation into the labels of its inputs and of its output; "..." is a label.
+    """Parses an equation to the labels of its inputs and output; "..." is a label.
 
-    Raises: ValueError for an equation that is none.
+    Raises: ValueError for an invalid equation.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(term, equation) for term in left.split(",")]

@@ -41,7 +41,7 @@ def fused_batch_norm(op: ShapeQuery) -> Shapes:
     c = _channels(op, x, 1, "scale")
     _channels(op, x, 2, "offset")
     whole: Shape = op.inputs[0]
-    # V3 has one output more, for the GPU library of its authors: nothing is kept there.
+    # V3 has one more output, reserved for cuDNN: it stays empty.
     return [whole, (c,), (c,), (c,), (c,), (0,)][: op.n_outputs]
 
 

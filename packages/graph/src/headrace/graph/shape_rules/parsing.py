@@ -1,4 +1,4 @@
-"""Shape rules of strings and of what is parsed out of them."""
+"""Shape rules of string and parsing ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape rules of reductions, counts and choices of the largest."""
+"""Shape rules of reductions, bincount, argmax and top_k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape rules of scatters, and of rows sent where a number says."""
+"""Shape rules of scatter ops and dynamic_partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shape rules of segments: rows reduced where they have the same number."""
+"""Shape rules of segment reductions."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def _strided(
     if ellipsis & ((1 << n) - 1) & (ellipsis - 1):
         raise ValueError("more than one ellipsis")
     at_ellipsis = next((i for i in range(n) if ellipsis >> i & 1), n)
-    # A new axis has no dimension of x, but the ellipsis comes first where both bits are set.
+    # A new axis has no dimension of x; if both bits are set, the ellipsis takes precedence.
     used = sum(1 for i in range(n) if i != at_ellipsis and not new_axis >> i & 1)
     if used > len(x):
         raise ValueError(f"too many indices, {used}, for {show(x)}")
@@ -104,14 +104,14 @@ def _interval(
     shrink: int,
     where: tuple[int, int, tuple[int | None, ...]],
 ) -> int | None:
-    """How many elements one index takes of a dimension."""
+    """Returns the number of elements that one index selects in a dimension."""
     i, at, x = where
     if stride == 0:
         raise ValueError(f"strides[{i}] must not be 0")
     if shrink:
         if stride is not None and stride < 0:
             raise ValueError(f"strides[{i}] must be positive, since one element is taken")
-        # begin_mask says nothing where one element is taken.
+        # begin_mask is ignored for a shrunk axis.
         if begin is not None and d is not None and not -d <= begin < d:
             raise ValueError(f"index {begin} of dimension {at} is outside of {show(x)}")
         return 1
@@ -135,7 +135,7 @@ def _clamp(index: int | None, d: int, low: int, high: int) -> int:
 def _unknown_interval(
     begin: int | None, end: int | None, stride: int, from_start: int, to_end: int
 ) -> int | None:
-    """What is known without the dimension: only an interval that is empty whatever it is."""
+    """Returns 0 for an interval that is empty for every size of the dimension, otherwise None."""
     if from_start or to_end or begin is None or end is None or (begin < 0) != (end < 0):
         return None
     return 0 if (end - begin) * stride <= 0 else None

@@ -1,4 +1,4 @@
-"""Shape rules of variables, of resources, and of what flows through control flow."""
+"""Shape rules of variables, resources and control flow."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def switch(op: ShapeQuery) -> Shapes:
 
 
 def _common(shapes: tuple[Shape, ...]) -> Shape:
-    """What is true of each of some shapes."""
+    """Returns the most specific shape that is compatible with all of several shapes."""
     first = shapes[0]
     for shape in shapes:
         if first is None or shape is None or len(shape) != len(first):
@@ -80,7 +80,7 @@ def ref_select(op: ShapeQuery) -> Shapes:
     return [_common(op.inputs[1:])]
 
 
-# ---- arrays and lists of tensors -----------------------------------------------------------------
+# ---- TensorArrays and tensor lists ---------------------------------------------------------------
 
 
 @shape_rule("tensor_array")
@@ -115,7 +115,7 @@ def tensor_list_element_shape(op: ShapeQuery) -> Shapes:
 
 
 def _element(op: ShapeQuery, i: int) -> Shape:
-    """The shape of an element; a scalar of -1 says that nothing is known."""
+    """Returns the shape of an element; a scalar -1 is an unknown shape."""
     return None if op.inputs[i] == () or op.inputs[i] is None else op.value_as_shape(i)
 
 

@@ -1,4 +1,4 @@
-"""Shape rules of windows that slide over space: convolution, pooling, patches."""
+"""Shape rules of sliding windows: convolution, pooling, patches."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Shapes = list[Shape]
 
 
 def channels_first(op: ShapeQuery) -> bool:
-    """Whether the data format has the channels before space."""
+    """Returns whether the data format is channels first."""
     return str(attr(op, "data_format", "NHWC")).startswith("NC")
 
 
 def window_count(
     n: int | None, size: int | None, stride: int, rate: int, padding: str, before_after: int = 0
 ) -> int | None:
-    """How many places a window has along one dimension.
+    """Returns the number of window positions along a dimension.
 
     Args:
-      before_after: what explicit padding adds at both ends.
+      before_after: total explicit padding at both ends.
     """
     if n is None:
         return None
@@ -40,7 +40,7 @@ def window_count(
 
 
 def four(op: ShapeQuery, name: str, rank: int) -> Sequence[int]:
-    """A list attribute with a positive number for each dimension."""
+    """Returns a list attribute with a positive number for each dimension. Raises: ValueError."""
     values = op.attrs[name]
     if len(values) != rank:
         raise ValueError(f"{name} must be {rank} numbers, are {show(values)}")

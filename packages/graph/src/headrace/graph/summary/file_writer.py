@@ -1,4 +1,4 @@
-"""Event files, written while a program trains: `hr.summary.FileWriter`."""
+"""hr.summary.FileWriter: writes event files during training."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from headrace.graph.typing.aliases import Proto, SessionLike
 class FileWriter:
     """Appends summaries and graphs to an event file.
 
-    Events reach the file when max_queue of them wait, or one comes flush_secs after the last
-    flush, and with `flush` and `close`. May be used from several threads.
+    Events are flushed when max_queue events are pending, flush_secs after the last flush, and by
+    `flush` and `close`. The writer is thread-safe.
 
     Args:
-      logdir: folder of the file; made if need be.
-      graph: a graph to write first.
-      max_queue: events that may wait for a flush.
-      flush_secs: seconds that they may wait.
-      graph_def: deprecated, as graph.
-      filename_suffix: stands at the end of the file's name.
-      session: writing through a session is not supported.
+      logdir: folder of the file; created if necessary.
+      graph: graph to write first.
+      max_queue: maximum number of pending events.
+      flush_secs: interval of flushes in seconds.
+      graph_def: deprecated form of graph.
+      filename_suffix: appended to the file name.
+      session: must be None: writing through a session is not supported.
+    Raises: ValueError for a session; an OpError for each failure of the file system.
     """
 
     def __init__(
@@ -61,13 +62,13 @@ class FileWriter:
                 self.add_meta_graph(create_meta_graph_def(graph_def=nodes, graph=graph))
 
     def get_logdir(self) -> str:
-        """The folder of the file."""
+        """Returns the folder of the file."""
         return self._logdir
 
     def add_summary(self, summary: Proto | bytes, global_step: int | None = None) -> None:
-        """Writes a Summary, or the bytes of one (as a session gives them).
+        """Writes a Summary message or a serialized one.
 
-        A tag's metadata is written with its first value only.
+        The metadata of a tag is written only with its first value.
         """
         if isinstance(summary, bytes):
             summary = Summary.FromString(summary)
@@ -86,7 +87,7 @@ class FileWriter:
             self._add(Event(summary=summary), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
-        """Writes a SessionLog: that a session began, stopped, or made a checkpoint."""
+        """Writes a SessionLog: the start or end of a session, or a checkpoint."""
         self._add(Event(session_log=session_log), global_step)
 
     def add_graph(
@@ -95,9 +96,9 @@ class FileWriter:
         """Writes a graph.
 
         Args:
-          graph: the graph, which is written with its shapes.
-          graph_def: deprecated: a GraphDef.
-        Raises: ValueError unless exactly one is given; TypeError for another type.
+          graph: Graph, written with shapes.
+          graph_def: deprecated; a GraphDef.
+        Raises: ValueError unless exactly one is given; TypeError for other types.
         """
         if graph is not None and graph_def is not None:
             raise ValueError("Please pass only graph, or graph_def (deprecated), but not both.")
@@ -120,9 +121,9 @@ class FileWriter:
     def add_run_metadata(
         self, run_metadata: Proto, tag: str, global_step: int | None = None
     ) -> None:
-        """Writes what a traced step left in its RunMetadata; a tag may be used once.
+        """Writes the RunMetadata of a traced step; each tag can be used once.
 
-        Raises: ValueError where the tag was used before.
+        Raises: ValueError if the tag was already used.
         """
         with self._lock:
             if tag in self._run_tags:
@@ -134,7 +135,7 @@ class FileWriter:
     _run_tags: set[str]
 
     def add_event(self, event: Event) -> None:
-        """Writes an Event as it is; nothing where the writer is closed."""
+        """Writes an Event unchanged; warns and does nothing if the writer is closed."""
         with self._lock:
             if self._file is None:
                 import warnings
@@ -151,7 +152,7 @@ class FileWriter:
                 self.flush()
 
     def flush(self) -> None:
-        """Lets readers see all events so far."""
+        """Makes all events so far visible to readers."""
         with self._lock:
             if self._file is not None:
                 self._file.flush()
@@ -159,14 +160,14 @@ class FileWriter:
             self._flushed = time.monotonic()
 
     def close(self) -> None:
-        """Flushes and closes the file; may be called again."""
+        """Flushes and closes the file; later calls do nothing."""
         with self._lock:
             file, self._file = self._file, None
             if file is not None:
                 file.close()
 
     def reopen(self) -> None:
-        """Begins a further file of the same folder, where the writer is closed."""
+        """Starts a new file in the folder if the writer is closed."""
         with self._lock:
             if self._file is None:
                 self._file = EventFileWriter(self._logdir, self._suffix)
@@ -193,14 +194,14 @@ class FileWriter:
 
 
 class FileWriterCache:
-    """One FileWriter for each folder."""
+    """Cache of FileWriters, one per folder."""
 
     _writers: dict[str, FileWriter] = {}
     _lock = threading.RLock()
 
     @staticmethod
     def get(logdir: str | os.PathLike[str]) -> FileWriter:
-        """The folder's writer, made at the first call; for events of the default graph."""
+        """Returns the writer of a folder, created at the first call with the default graph."""
         folder = os.fspath(logdir)
         with FileWriterCache._lock:
             if folder not in FileWriterCache._writers:
@@ -209,7 +210,7 @@ class FileWriterCache:
 
     @staticmethod
     def clear() -> None:
-        """Closes all and forgets them."""
+        """Closes and removes all writers."""
         with FileWriterCache._lock:
             for writer in FileWriterCache._writers.values():
                 writer.close()

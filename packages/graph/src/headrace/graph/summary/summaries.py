@@ -1,4 +1,4 @@
-"""Operations whose outputs are Summary messages: `hr.summary.scalar` and its sisters."""
+"""Summary ops: `hr.summary.scalar`, `histogram`, `image`, ..."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_IN_A_TAG = re.compile(r"[^-/\w\.]")
 
 
 def _clean(name: str | None) -> str | None:
-    """A tag's name that is also an operation's: other characters become "_"."""
+    """Replaces characters that operation names must not contain by "_"."""
     return name if name is None else _NOT_IN_A_TAG.sub("_", name).lstrip("/")
 
 
@@ -33,7 +33,7 @@ def _clean(name: str | None) -> str | None:
 def _scope(
     name: str, family: str | None, values: list[Any], default_name: str | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yields the tag and the operation's name; both have the name scope around, as in TF 1.x."""
+    """Yields the tag and the name of the operation; both include the name scope, as in TF 1.x."""
     clean, family = _clean(name), _clean(family)
     with name_scope(f"{family}/{clean}" if family else clean, default_name, values) as scope:
         tag = scope.rstrip("/")
@@ -50,14 +50,14 @@ def _collect(value: Tensor, collections: Any) -> Tensor:
 def scalar(
     name: str, tensor: TensorLike, collections: Collections | None = None, family: str | None = None
 ) -> Tensor:
-    """A Summary with one number.
+    """Creates a Summary with one number.
 
     Args:
-      name: the tag is it, with the name scope around.
-      tensor: a real scalar.
-      collections: keys of the collections to add the summary to; SUMMARIES by default.
-      family: prefix of the tag; the board shows a family's summaries together.
-    Returns: [] string, a serialised Summary.
+      name: the tag, without the name scope.
+      tensor: real scalar.
+      collections: keys of the collections for the summary; SUMMARIES by default.
+      family: prefix of the tag; the board groups the summaries of a family.
+    Returns: [] string, a serialized Summary.
     """
     with _scope(name, family, [tensor]) as (tag, scope):
         return _collect(op("ScalarSummary", tag, tensor, name=scope), collections)
@@ -66,12 +66,12 @@ def scalar(
 def histogram(
     name: str, values: TensorLike, collections: Collections | None = None, family: str | None = None
 ) -> Tensor:
-    """A Summary with the histogram of a tensor's values.
+    """Creates a Summary with the histogram of a tensor.
 
     Args:
-      name: as of `scalar`.
+      name: as in `scalar`.
       values: real numbers of any shape; NaN and infinity fail the step.
-    Returns: [] string, a serialised Summary.
+    Returns: [] string, a serialized Summary.
     """
     with _scope(name, family, [values], "HistogramSummary") as (tag, scope):
         return _collect(op("HistogramSummary", tag, values, name=scope), collections)
@@ -84,16 +84,16 @@ def image(
     collections: Collections | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """A Summary with images, tagged NAME/image or, where several may come, NAME/image/0, ...
+    """Creates a Summary with images, tagged NAME/image, or NAME/image/0, ... for several.
 
     Args:
-      name: as of `scalar`.
+      name: as in `scalar`.
       tensor: [batch, height, width, channels] uint8 or float; 1, 3 or 4 channels.
-      max_outputs: the most images of a batch to keep.
-    Returns: [] string, a serialised Summary.
+      max_outputs: maximum number of images.
+    Returns: [] string, a serialized Summary.
     """
     with _scope(name, family, [tensor]) as (tag, scope):
-        # the colour of pixels that are not finite
+        # the colour of non-finite pixels
         red = make_tensor_proto(np.array([255, 0, 0, 255], np.uint8), uint8)
         made = op("ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope)
         return _collect(made, collections)
@@ -107,14 +107,14 @@ def audio(
     collections: Collections | None = None,
     family: str | None = None,
 ) -> Tensor:
-    """A Summary with sound, tagged as an image's.
+    """Creates a Summary with audio clips, tagged like images.
 
     Args:
-      name: as of `scalar`.
+      name: as in `scalar`.
       tensor: [batch, frames, channels] or [batch, frames] float, between -1 and 1.
-      sample_rate: frames a second.
-      max_outputs: the most clips of a batch to keep.
-    Returns: [] string, a serialised Summary.
+      sample_rate: frames per second.
+      max_outputs: maximum number of clips.
+    Returns: [] string, a serialized Summary.
     """
     with _scope(name, family, [tensor]) as (tag, scope):
         rate = convert_to_tensor(sample_rate, dtype=as_dtype("float32"), name="sample_rate")
@@ -131,14 +131,14 @@ def tensor_summary(
     family: str | None = None,
     display_name: str | None = None,
 ) -> Tensor:
-    """A Summary with a whole tensor.
+    """Creates a Summary with a tensor.
 
     Args:
-      name: as of `scalar`.
-      tensor: of any type and shape.
-      summary_description, display_name: text for the board.
-      summary_metadata: SummaryMetadata, which names the board's plugin.
-    Returns: [] string, a serialised Summary.
+      name: as in `scalar`.
+      tensor: [...] any dtype.
+      summary_description, display_name: texts that the board shows.
+      summary_metadata: SummaryMetadata with the plugin of the board.
+    Returns: [] string, a serialized Summary.
     """
     from headrace.formats.proto.summary_pb2 import SummaryMetadata
 
@@ -155,13 +155,13 @@ def tensor_summary(
 
 
 def text(name: str, tensor: TensorLike, collections: Collections | None = None) -> Tensor:
-    """A Summary with text for the board's text panel.
+    """Creates a Summary with text for the text panel of the board.
 
     Args:
-      name: as of `scalar`.
+      name: as in `scalar`.
       tensor: strings.
-    Returns: [] string, a serialised Summary.
-    Raises: ValueError where tensor is no string.
+    Returns: [] string, a serialized Summary.
+    Raises: ValueError if tensor is not a string tensor.
     """
     from headrace.formats.proto.summary_pb2 import SummaryMetadata
 
@@ -179,12 +179,12 @@ def text(name: str, tensor: TensorLike, collections: Collections | None = None) 
 def merge(
     inputs: Iterable[TensorLike], collections: Collections | None = None, name: str | None = None
 ) -> Tensor:
-    """One Summary of several; a tag that two of them have fails the step.
+    """Merges summaries; a repeated tag fails the step.
 
     Args:
-      inputs: serialised summaries.
-      collections: keys of the collections to add the result to; none by default.
-    Returns: [] string, a serialised Summary.
+      inputs: serialized summaries.
+      collections: keys of the collections for the result; none by default.
+    Returns: [] string, a serialized Summary.
     """
     clean = _clean(name)
     with name_scope(clean, "Merge", list(inputs)):
@@ -195,11 +195,11 @@ def merge(
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """One Summary of all those of a collection; None where it has none.
+    """Merges the summaries of a collection; returns None if there are none.
 
     Args:
-      key: the collection's.
-      scope: only those whose names match it.
+      key: key of the collection.
+      scope: regular expression for names of summaries.
     """
     found = get_default_graph().get_collection(key, scope=scope)
     return merge(found, name=name) if found else None

@@ -1,1 +1,1 @@
-"""What a user's tests need: `hr.test`."""
+"""Tools for tests of user programs: `hr.test`."""

@@ -1,4 +1,4 @@
-"""Gradients against differences: hr.test.compute_gradient."""
+"""hr.test.compute_gradient: comparison of gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -27,17 +27,20 @@ def compute_gradient(
     init_targets: Sequence[Operation] | None = None,
     extra_feed_dict: FeedDict | None = None,
 ) -> Any:
-    """The Jacobian of y by x, as the graph has it and as differences have it.
+    """Computes the Jacobian of y with respect to x by gradients and by finite differences.
 
     Args:
-      x: a tensor, or a list of them; x_shape: its shape, or a list.
-      y: a tensor; y_shape: its shape.
-      x_init_value: where to look; random where None.
-      delta: half the step of a difference.
-      init_targets: operations to run first; extra_feed_dict: fed beside x.
-    Returns: two arrays [size of x, size of y] (real and imaginary parts count one by one), or a
-      list of such pairs for a list of xs. It uses the default session.
-    Raises: ValueError without a default session, or without a gradient.
+      x: tensor or list of tensors.
+      x_shape: shape of x, or list of shapes.
+      y: tensor.
+      y_shape: shape of y.
+      x_init_value: point at which to differentiate; random if None.
+      delta: half of the step of the differences.
+      init_targets: operations to run first.
+      extra_feed_dict: additional feeds.
+    Returns: two arrays [size of x, size of y], in which real and imaginary parts are separate
+      elements; a list of such pairs for a list of xs.
+    Raises: ValueError without a default session, or if y does not depend on x.
     """
     session = get_default_session()
     if session is None:
@@ -57,8 +60,8 @@ def compute_gradient(
         if grad is None:
             raise ValueError(f"y does not depend on x: {tensor.name} has no gradient")
         grad = convert_to_tensor(grad)
-        said = _said(session, seed, tuple(y_shape), tensor, grad, feeds)
-        pairs.append((said, _measured(session, y, tensor, feeds, delta)))
+        said = _by_gradients(session, seed, tuple(y_shape), tensor, grad, feeds)
+        pairs.append((said, _by_differences(session, y, tensor, feeds, delta)))
     return pairs if isinstance(x, list) else pairs[0]
 
 
@@ -73,15 +76,15 @@ def _start(tensor: Any, shape: Any, value: Any, rng: np.random.Generator) -> np.
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
-    """A flat view of an array's real numbers."""
+    """Returns a flat view of the real and imaginary parts of an array."""
     flat = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
-def _said(
+def _by_gradients(
     session: Any, seed: Any, y_shape: tuple[int, ...], x: Any, grad: Any, feeds: dict[Any, Any]
 ) -> np.ndarray:
-    """Column by column: the gradient of each number of y."""
+    """Computes the Jacobian by gradients, one column per element of y."""
     start = np.zeros(y_shape, seed.dtype.as_numpy_dtype)
     numbers = _numbers(start)
     made = np.zeros((_numbers(feeds[x]).size, numbers.size))
@@ -93,8 +96,10 @@ def _said(
     return made
 
 
-def _measured(session: Any, y: Any, x: Any, feeds: dict[Any, Any], delta: float) -> np.ndarray:
-    """Row by row: how y moves with each number of x."""
+def _by_differences(
+    session: Any, y: Any, x: Any, feeds: dict[Any, Any], delta: float
+) -> np.ndarray:
+    """Computes the Jacobian by differences, one row per element of x."""
     rows = []
     for row in range(_numbers(feeds[x]).size):
         ends = []
@@ -119,7 +124,7 @@ def compute_gradient_error(
     init_targets: Sequence[Operation] | None = None,
     extra_feed_dict: FeedDict | None = None,
 ) -> float:
-    """The greatest distance of the two Jacobians of compute_gradient."""
+    """Returns the maximum difference between the two Jacobians of compute_gradient."""
     made = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )

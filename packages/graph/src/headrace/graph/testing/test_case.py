@@ -1,4 +1,4 @@
-"""What a user's tests need: hr.test."""
+"""hr.test.TestCase, and functions for tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _folder: str | None = None
 
 
 def get_temp_dir() -> str:
-    """A folder of this process, removed at its end."""
+    """Returns a temporary folder of the process, removed at exit."""
     global _folder
     if _folder is None:
         _folder = tempfile.mkdtemp(prefix="headrace-test-")
@@ -34,19 +34,19 @@ def get_temp_dir() -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Runs the tests of the program's main module, and exits."""
+    """Runs the tests of the `__main__` module, and exits."""
     unittest.main(argv=sys.argv if argv is None else argv)
 
 
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: object | None = None
 ) -> bool:
-    """Whether a session would have a GPU. Args: those of CUDA: there is none of that."""
+    """Returns whether a session has a GPU; False with CUDA requirements, which are unsupported."""
     return not cuda_only and bool(gpu_device_name())
 
 
 def gpu_device_name() -> str:
-    """The name of the first GPU; "" without."""
+    """Returns the name of the first GPU, or ""."""
     with Graph().as_default(), Session() as session:
         for device in session.list_devices():
             if device.device_type == "GPU":
@@ -55,22 +55,22 @@ def gpu_device_name() -> str:
 
 
 def is_built_with_cuda() -> bool:
-    """False: kernels for GPUs are OpenCL's."""
+    """Returns False: GPU kernels use OpenCL."""
     return False
 
 
 def is_built_with_gpu_support() -> bool:
-    """Whether a session may have a GPU."""
+    """Returns whether a session may have a GPU."""
     return bool(gpu_device_name())
 
 
 def is_built_with_rocm() -> bool:
-    """False: kernels for GPUs are OpenCL's."""
+    """Returns False: GPU kernels use OpenCL."""
     return False
 
 
 def is_built_with_xla() -> bool:
-    """False: there is no such compiler."""
+    """Returns False: XLA is not supported."""
     return False
 
 
@@ -80,7 +80,10 @@ def assert_equal_graph_def(
     checkpoint_v2: bool = False,
     hash_table_shared_name: bool = False,
 ) -> None:
-    """Raises: AssertionError unless two GraphDefs have the same nodes, in whatever order."""
+    """Asserts that two GraphDefs have the same nodes, in any order.
+
+    Raises: AssertionError for different nodes; TypeError for other types.
+    """
     for message in (actual, expected):
         if not hasattr(message, "node"):
             raise TypeError(f"a GraphDef is needed, got {type(message)}")
@@ -97,7 +100,7 @@ def assert_equal_graph_def(
 
 
 class TestCase(unittest.TestCase):
-    """A test with a graph of its own, sessions, and comparisons of arrays."""
+    """Base class of tests, with a new graph per test, sessions, and comparisons of arrays."""
 
     def __init__(self, methodName: str = "runTest") -> None:  # noqa: N803 - unittest's name
         super().__init__(methodName)
@@ -105,7 +108,7 @@ class TestCase(unittest.TestCase):
         self._tempdir: str | None = None
 
     def setUp(self) -> None:  # noqa: N802 - unittest's name
-        """A fresh graph, and the same random numbers at each run."""
+        """Creates a new default graph, and seeds the random generators."""
         super().setUp()
         self._close_cached()
         np.random.seed(87654321)
@@ -113,7 +116,7 @@ class TestCase(unittest.TestCase):
         get_default_graph().seed = 87654321
 
     def tearDown(self) -> None:  # noqa: N802 - unittest's name
-        """Ends the cached session."""
+        """Closes the cached session."""
         self._close_cached()
         super().tearDown()
 
@@ -123,7 +126,7 @@ class TestCase(unittest.TestCase):
             self._cached = None
 
     def get_temp_dir(self) -> str:
-        """A folder of this test; the same at each call."""
+        """Returns the temporary folder of the test."""
         if self._tempdir is None:
             self._tempdir = tempfile.mkdtemp(dir=get_temp_dir())
         return self._tempdir
@@ -138,7 +141,7 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Any]:
-        """Context manager: a new default session of a graph; the default graph where None."""
+        """Returns a context manager of a new default session, by default of the default graph."""
         with Session(graph=graph, config=config) as made:
             yield made
 
@@ -150,7 +153,7 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Any]:
-        """Context manager: the test's one session, made at the first use and kept."""
+        """Returns a context manager of the session of the test, created on first use."""
         if self._cached is None:
             self._cached = Session(graph=graph, config=config)
         elif graph is not None and self._cached.graph is not graph:
@@ -166,7 +169,7 @@ class TestCase(unittest.TestCase):
         use_gpu: bool = True,
         force_gpu: bool = False,
     ) -> Iterator[Any]:
-        """Context manager: cached_session without a graph, session with one."""
+        """Same as `session` with a graph, as `cached_session` without."""
         manager = self.cached_session if graph is None else self.session
         with manager(graph, config, use_gpu, force_gpu) as made:
             yield made
@@ -174,7 +177,7 @@ class TestCase(unittest.TestCase):
     test_session.__test__ = False  # type: ignore[attr-defined] # its name is not a test's
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of a structure of tensors, in the default session."""
+        """Evaluates a structure of tensors in the default session."""
         from headrace.graph.framework.default_session import get_default_session
 
         session = get_default_session()
@@ -193,7 +196,7 @@ class TestCase(unittest.TestCase):
     def assertNear(  # noqa: N802
         self, f1: Any, f2: Any, err: float, msg: str | None = None
     ) -> None:
-        """Two numbers are no further apart than err."""
+        """Asserts that two numbers differ by at most err."""
         self.assertTrue(
             f1 == f2 or math.fabs(f1 - f2) <= err,
             f"{f1} != {f2} +/- {err}{f' ({msg})' if msg else ''}",
@@ -202,7 +205,7 @@ class TestCase(unittest.TestCase):
     def assertArrayNear(  # noqa: N802
         self, farray1: Any, farray2: Any, err: float, msg: str | None = None
     ) -> None:
-        """Numbers of two sequences are no further apart than err."""
+        """Asserts that the elements of two sequences differ by at most err."""
         self.assertEqual(len(farray1), len(farray2), msg)
         for a, b in zip(farray1, farray2):
             self.assertNear(float(a), float(b), err, msg)
@@ -210,12 +213,12 @@ class TestCase(unittest.TestCase):
     def assertNDArrayNear(  # noqa: N802
         self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None
     ) -> None:
-        """The distance of two arrays is at most err."""
+        """Asserts that the distance of two arrays is at most err."""
         distance = float(np.linalg.norm(np.asarray(ndarray1) - np.asarray(ndarray2)))
         self.assertTrue(distance <= err, msg or f"distance {distance} is above {err}")
 
     def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:  # noqa: N802
-        """Two arrays, tensors or structures have one shape and the same elements."""
+        """Asserts that two arrays, tensors or structures have equal shapes and elements."""
         one, other = self._array(a), self._array(b)
         self.assertEqual(one.shape, other.shape, f"Shapes differ.  {msg or ''}")
         same = one == other
@@ -226,7 +229,7 @@ class TestCase(unittest.TestCase):
             raise AssertionError(f"{msg or ''} not equal where {places}: {one!r} and {other!r}")
 
     def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:  # noqa: N802
-        """Two arrays differ somewhere."""
+        """Asserts that two arrays differ in at least one element."""
         try:
             self.assertAllEqual(a, b)
         except AssertionError:
@@ -236,7 +239,7 @@ class TestCase(unittest.TestCase):
     def assertAllClose(  # noqa: N802
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
     ) -> None:
-        """Two structures are alike, their arrays within atol + rtol * |b|."""
+        """Asserts that two structures are equal within atol + rtol * |b|."""
         if isinstance(a, dict):
             self.assertEqual(sorted(a), sorted(b), msg)
             for key in a:
@@ -245,7 +248,7 @@ class TestCase(unittest.TestCase):
         if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
             try:
                 one, other = self._array(a), self._array(b)
-            except ValueError:  # ragged: its parts, one by one
+            except ValueError:  # ragged: compare the parts separately
                 one = other = np.array(None)
             if one.dtype == object or other.dtype == object:
                 self.assertEqual(len(a), len(b), msg)
@@ -266,7 +269,7 @@ class TestCase(unittest.TestCase):
         float_atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3,
         bfloat16_rtol: float = 1e-2, bfloat16_atol: float = 1e-2, msg: str | None = None,
     ) -> None:  # fmt: skip
-        """assertAllClose, as near as the narrower of the two types allows."""
+        """Same as assertAllClose, with the tolerance of the less precise dtype."""
         names = {self._array(a).dtype.name, self._array(b).dtype.name}
         if names & {"float32", "complex64"}:
             rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
@@ -279,7 +282,7 @@ class TestCase(unittest.TestCase):
     def assertNotAllClose(  # noqa: N802
         self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
     ) -> None:
-        """Two structures are not alike."""
+        """Asserts that two structures are not close."""
         try:
             self.assertAllClose(a, b, rtol=rtol, atol=atol)
         except AssertionError:
@@ -287,51 +290,51 @@ class TestCase(unittest.TestCase):
         raise AssertionError(f"The two values are close at all elements. {msg or ''}")
 
     def assertAllGreater(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
-        """All elements are above something."""
+        """Asserts that all elements are greater than a value."""
         self.assertGreater(np.min(self._array(a)), comparison_target)
 
     def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
-        """No element is below something."""
+        """Asserts that all elements are greater than or equal to a value."""
         self.assertGreaterEqual(np.min(self._array(a)), comparison_target)
 
     def assertAllLess(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
-        """All elements are below something."""
+        """Asserts that all elements are less than a value."""
         self.assertLess(np.max(self._array(a)), comparison_target)
 
     def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:  # noqa: N802
-        """No element is above something."""
+        """Asserts that all elements are less than or equal to a value."""
         self.assertLessEqual(np.max(self._array(a)), comparison_target)
 
     def assertAllInRange(  # noqa: N802
         self, target: Any, lower_bound: Any, upper_bound: Any,
         open_lower_bound: bool = False, open_upper_bound: bool = False,
     ) -> None:  # fmt: skip
-        """All elements are within bounds (or strictly within, where a bound is open)."""
+        """Asserts that all elements are within bounds, which may be open."""
         array = self._array(target)
         low = array > lower_bound if open_lower_bound else array >= lower_bound
         high = array < upper_bound if open_upper_bound else array <= upper_bound
         self.assertTrue(bool(np.all(low & high)), f"{array} is not in range")
 
     def assertAllInSet(self, target: Any, expected_set: Any) -> None:  # noqa: N802
-        """All elements are members of a set."""
+        """Asserts that all elements are in a set."""
         found = set(np.unique(self._array(target)).tolist()) - set(expected_set)
         self.assertFalse(found, f"not in the set: {found}")
 
     def assertShapeEqual(  # noqa: N802
         self, np_array: Any, tf_tensor: Any, msg: str | None = None
     ) -> None:
-        """An array's shape is the static shape of a tensor."""
+        """Asserts that the shape of an array equals the static shape of a tensor."""
         shape = tf_tensor.get_shape().as_list()
         self.assertEqual(list(np.asarray(np_array).shape), shape, msg)
 
     def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:  # noqa: N802
-        """An array, or a tensor's value, is of a type."""
+        """Asserts the dtype of an array or of a tensor's value."""
         self.assertEqual(self._array(target).dtype, np.dtype(expected_dtype))
 
     def assertDeviceEqual(  # noqa: N802
         self, device1: Any, device2: Any, msg: str | None = None
     ) -> None:
-        """Two names mean one device."""
+        """Asserts that two names denote the same device."""
         from headrace.graph.framework.device_spec import DeviceSpec
 
         one, other = (DeviceSpec.from_string(str(d or "")).to_string() for d in (device1, device2))
@@ -340,58 +343,58 @@ class TestCase(unittest.TestCase):
     def assertStartsWith(  # noqa: N802
         self, actual: str, expected_start: str, msg: str | None = None
     ) -> None:
-        """A text begins with another."""
+        """Asserts that a string starts with another."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r}, {expected_start!r}")
 
     def assertEndsWith(  # noqa: N802
         self, actual: str, expected_end: str, msg: str | None = None
     ) -> None:
-        """A text ends with another."""
+        """Asserts that a string ends with another."""
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r}, {expected_end!r}")
 
     def assertEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
-        """A container has no members."""
+        """Asserts that a container is empty."""
         self.assertFalse(len(container), msg or f"{container!r} is not empty")
 
     def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:  # noqa: N802
-        """A container has members."""
+        """Asserts that a container is not empty."""
         self.assertTrue(len(container), msg or f"{container!r} is empty")
 
     def assertLen(  # noqa: N802
         self, container: Any, expected_len: int, msg: str | None = None
     ) -> None:
-        """A container has so many members."""
+        """Asserts the length of a container."""
         self.assertEqual(len(container), expected_len, msg or f"length of {container!r}")
 
     def assertBetween(  # noqa: N802
         self, value: Any, minv: Any, maxv: Any, msg: str | None = None
     ) -> None:
-        """A value is within bounds."""
+        """Asserts that a value is within bounds."""
         self.assertTrue(minv <= value <= maxv, msg or f"{value!r} is not in [{minv!r}, {maxv!r}]")
 
     def assertContainsSubset(  # noqa: N802
         self, expected_subset: Any, actual_set: Any, msg: str | None = None
     ) -> None:
-        """All of some members are in a set."""
+        """Asserts that a set contains all of the expected elements."""
         missing = set(expected_subset) - set(actual_set)
         self.assertFalse(missing, msg or f"missing: {missing}")
 
     def assertSameElements(  # noqa: N802
         self, expected_seq: Any, actual_seq: Any, msg: str | None = None
     ) -> None:
-        """Two sequences have the same members, however often."""
+        """Asserts that two sequences have the same set of elements."""
         self.assertEqual(set(expected_seq), set(actual_seq), msg)
 
     def assertItemsEqual(  # noqa: N802
         self, first: Any, second: Any, msg: str | None = None
     ) -> None:
-        """Two sequences have the same members equally often, in whatever order."""
+        """Asserts that two sequences have the same elements, in any order."""
         self.assertCountEqual(first, second, msg)
 
     def assertProtoEquals(  # noqa: N802
         self, expected_message_maybe_ascii: Any, validate_message: Any, msg: str | None = None
     ) -> None:
-        """A message is another one, or what a text says of one."""
+        """Asserts that a message equals another one, or its text format."""
         from google.protobuf import text_format
 
         expected = expected_message_maybe_ascii

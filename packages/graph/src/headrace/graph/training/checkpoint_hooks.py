@@ -1,4 +1,4 @@
-"""Checkpoints written while a monitored session trains."""
+"""Hooks that write checkpoints during training."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class SecondOrStepTimer:
-    """Says when something is due: after so many seconds, or so many steps.
+    """Triggers after a number of seconds or steps.
 
-    Args: every_secs or every_steps, not both.
+    Args:
+      every_secs, every_steps: the interval; exactly one must be given.
     Raises: ValueError for both or none.
     """
 
@@ -39,12 +40,12 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets when it was last due."""
+        """Resets the timer: the next step triggers."""
         self._last_step: int | None = None
         self._last_time: float | None = None
 
     def should_trigger_for_step(self, step: int) -> bool:
-        """Whether it is due at a step; the first one always is, the same one never again."""
+        """Returns whether a step triggers; the first one does, and no step triggers twice."""
         if self._last_step is None or self._last_time is None:
             return True
         if self._last_step == step:
@@ -54,7 +55,7 @@ class SecondOrStepTimer:
         return step >= self._last_step + int(self._every_steps or 0)
 
     def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
-        """Says that it was done at a step; returns seconds and steps since the last time."""
+        """Records a triggered step; returns the seconds and steps since the last one."""
         now = time.time()
         if self._last_time is None or self._last_step is None:
             passed: tuple[float | None, int | None] = (None, None)
@@ -64,36 +65,36 @@ class SecondOrStepTimer:
         return passed
 
     def last_triggered_step(self) -> int | None:
-        """The step when it was last done; None before the first time."""
+        """Returns the last triggered step; None before the first."""
         return self._last_step
 
 
 class CheckpointSaverListener:
-    """The base of what is told of a hook's checkpoints; override what is of interest."""
+    """Base class of listeners of CheckpointSaverHook; all methods do nothing by default."""
 
     def begin(self) -> None:
-        """Called once, before the session is made."""
+        """Called once, before the session is created."""
 
     def before_save(self, session: SessionLike, global_step_value: int) -> None:
         """Called before a checkpoint is written."""
 
     def after_save(self, session: SessionLike, global_step_value: int) -> bool | None:
-        """Called after a checkpoint was written; True asks training to stop."""
+        """Called after a checkpoint is written; returns True to stop training."""
 
     def end(self, session: SessionLike, global_step_value: int) -> None:
         """Called at the end, after the last checkpoint."""
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Writes a checkpoint every save_secs seconds or save_steps steps, and at the end.
+    """Saves a checkpoint every save_secs seconds or save_steps steps, and at the end.
 
     Args:
-      checkpoint_dir: the folder.
-      saver: Saver; that of scaffold, or of the graph's collection, where None.
-      checkpoint_basename: of the checkpoints' names.
+      checkpoint_dir: folder of the checkpoints.
+      saver: Saver; by default that of the scaffold or of the graph's collection.
+      checkpoint_basename: first part of the names of checkpoints.
       listeners: list of CheckpointSaverListener.
       save_graph_def: also write the graph, as graph.pbtxt.
-    Raises: ValueError for both a saver and a scaffold.
+    Raises: ValueError for both a saver and a scaffold, or not exactly one interval.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.begin()
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
-        """Writes the graph, and a first checkpoint."""
+        """Writes the graph and the first checkpoint."""
         step = int(session.run(self._step))
         if self._save_graph_def:
             from headrace.graph.training.graph_writing import write_graph
@@ -138,13 +139,13 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer.update_last_triggered_step(step)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the global step."""
+        """Fetches the global step."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes a checkpoint where one is due."""
+        """Writes a checkpoint if the timer triggers."""
         if self._timer.should_trigger_for_step(int(run_values.results) + 1):
-            # what was fetched may be from before the step
+            # the fetched value may be that before the step
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)

@@ -1,4 +1,4 @@
-"""Variables that begin with values of a checkpoint."""
+"""Initialisation of variables from checkpoints."""
 
 from __future__ import annotations
 
@@ -26,23 +26,22 @@ def _checkpoint_path(ckpt_dir_or_file: Any) -> str:
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Path, assignment_map: Mapping[str, Any]) -> None:
-    """Makes variables begin with values of a checkpoint, when they are initialised.
+    """Replaces the initial values of variables by values of a checkpoint.
 
     Args:
-      ckpt_dir_or_file: a checkpoint, or a folder whose latest is taken.
-      assignment_map: dict from what the checkpoint has to what the graph has: a tensor's name
-        to a variable (or its name, or a list of its parts), or a scope "a/" to a scope "b/"; or
-        pairs of these.
-    Raises: ValueError where one of both has it not, or shapes differ.
+      ckpt_dir_or_file: a checkpoint, or a folder with checkpoints, of which the latest is used.
+      assignment_map: dict or list of pairs from names of tensors to variables (or their names, or
+        lists of partitions), or from scopes "a/" of the checkpoint to scopes "b/" of the graph.
+    Raises: ValueError for names that the checkpoint or graph lacks, or different shapes.
     """
     path = _checkpoint_path(ckpt_dir_or_file)
     reader = load_checkpoint(path)
     pairs = assignment_map.items() if hasattr(assignment_map, "items") else assignment_map
     for source, target in list(pairs):
         if isinstance(target, str) and (source == "/" or source.endswith("/")):
-            _take_scope(reader, path, source, target)
+            _initialize_scope(reader, path, source, target)
         else:
-            _take(reader, path, source, _variable(target))
+            _initialize_variable(reader, path, source, _variable(target))
 
 
 def _variable(target: Any) -> Any:
@@ -65,7 +64,7 @@ def _variable(target: Any) -> Any:
     )
 
 
-def _take_scope(reader: CheckpointReader, path: str, source: str, target: str) -> None:
+def _initialize_scope(reader: CheckpointReader, path: str, source: str, target: str) -> None:
     scope = "" if target == "/" else target.rstrip("/") + "/"
     prefix = "" if source == "/" else source
     known = reader.get_variable_to_shape_map()
@@ -80,10 +79,10 @@ def _take_scope(reader: CheckpointReader, path: str, source: str, target: str) -
             raise ValueError(
                 f"Tensor {key} ({name} in {scope}) is not found in {path} checkpoint {known}"
             )
-        _take(reader, path, key, _variable(name))
+        _initialize_variable(reader, path, key, _variable(name))
 
 
-def _take(reader: CheckpointReader, path: str, key: str, target: Any) -> None:
+def _initialize_variable(reader: CheckpointReader, path: str, key: str, target: Any) -> None:
     if not reader.has_tensor(key):
         raise ValueError(
             f"Tensor {key} is not found in {path} checkpoint {reader.get_variable_to_shape_map()}"
@@ -104,7 +103,7 @@ def _take(reader: CheckpointReader, path: str, key: str, target: Any) -> None:
 
 
 def _restore_at_start(variable: Any, path: str, key: str, slice_spec: str) -> None:
-    """Puts the reading of a checkpoint in the place of a variable's initializer."""
+    """Replaces a variable's initializer by a restore from a checkpoint."""
     with init_scope(), get_default_graph().colocate_with(variable.op):
         made = op("RestoreV2", path, [key], [slice_spec], dtypes=[variable.dtype.base_dtype])
         value = made[0] if isinstance(made, (list, tuple)) else made
@@ -120,17 +119,18 @@ def warm_start(
     var_name_to_vocab_info: Any = None,
     var_name_to_prev_var_name: Any = None,
 ) -> None:
-    """Makes variables begin with the values that those of the same names have in a checkpoint.
+    """Replaces the initial values of variables by those of equally named tensors of a checkpoint.
 
     Args:
-      vars_to_warm_start: a pattern of names of trainable variables, or a list of patterns of
-        global variables' names, or of variables.
-      var_name_to_prev_var_name: name -> name in the checkpoint.
+      ckpt_to_initialize_from: a checkpoint or a folder with checkpoints.
+      vars_to_warm_start: regular expression for names of trainable variables, or a list of
+        expressions for names of global variables, or of variables.
+      var_name_to_prev_var_name: maps names to names in the checkpoint.
     Raises: NotImplementedError for var_name_to_vocab_info; ValueError for a name of
       var_name_to_prev_var_name that is not used.
     """
     if var_name_to_vocab_info:
-        raise NotImplementedError("warm_start: vocabularies that differ are not built")
+        raise NotImplementedError("warm_start: different vocabularies are not implemented")
     renamed = dict(var_name_to_prev_var_name or {})
     path = _checkpoint_path(ckpt_to_initialize_from)
     assignments: dict[str, list[Any]] = {}
@@ -165,12 +165,13 @@ def checkpoints_iterator(
     timeout: float | None = None,
     timeout_fn: Callable[[], bool] | None = None,
 ) -> Iterator[str]:
-    """Each new latest checkpoint of a folder, as they come.
+    """Yields each new latest checkpoint of a folder.
 
     Args:
-      min_interval_secs: between two of them, at least.
-      timeout: how long to wait for one; for ever where None.
-      timeout_fn: asked then: True ends the iteration.
+      checkpoint_dir: the folder.
+      min_interval_secs: minimum number of seconds between two checkpoints.
+      timeout: seconds to wait for a checkpoint; None waits forever.
+      timeout_fn: called after a timeout; True ends the iteration.
     """
     path: str | None = None
     while True:

@@ -1,4 +1,4 @@
-"""Threads that stop together: the first to fail, or to be done, asks the others to."""
+"""Coordinator: stops a group of threads when one of them fails or finishes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from headrace.formats.errors import OutOfRangeError
 
 
 class Coordinator:
-    """Lets several threads ask each other to stop, and hands on the first error.
+    """Coordinates the termination of threads, and reports their first error.
 
     Args:
-      clean_stop_exception_types: errors that only say that it is time to stop; OutOfRangeError
-        by default.
+      clean_stop_exception_types: exceptions that request a stop without being an error;
+        OutOfRangeError by default.
     """
 
     def __init__(self, clean_stop_exception_types: Any = None) -> None:
@@ -31,10 +31,11 @@ class Coordinator:
         self._threads: set[threading.Thread] = set()
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
-        """Asks all threads to stop.
+        """Requests all threads to stop.
 
         Args:
-          ex: the error that is the reason, or what sys.exc_info() gives; `join` raises it.
+          ex: the exception that is the reason, or sys.exc_info(); `join` raises it.
+        Raises: TypeError for another type of ex.
         """
         with self._lock:
             late = self._joined
@@ -48,29 +49,29 @@ class Coordinator:
                     self._error = (kind, error, trace)
             self._stop_event.set()
         if late and isinstance(ex, BaseException):
-            raise ex  # nobody will join again: say it here
+            raise ex  # no later join would raise it
 
     def clear_stop(self) -> None:
-        """Forgets that it was asked to stop, and why."""
+        """Clears the stop request and its exception."""
         with self._lock:
             self._joined = False
             self._error = None
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Returns whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
     def stop_on_exception(self) -> Iterator[None]:
-        """Context manager: an error inside is a request to stop, and goes no further."""
+        """Returns a context manager that converts an exception to a stop request."""
         try:
             yield
         except Exception:  # noqa: BLE001 - `join` raises it
             self.request_stop(ex=sys.exc_info())
 
     def wait_for_stop(self, timeout: float | None = None) -> bool:
-        """Waits until somebody asks to stop; returns whether somebody has."""
+        """Waits for a stop request; returns False after a timeout."""
         return self._stop_event.wait(timeout)
 
     def register_thread(self, thread: threading.Thread) -> None:
@@ -84,13 +85,13 @@ class Coordinator:
         stop_grace_period_secs: float = 120,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Waits until the threads have ended.
+        """Waits for the threads to finish.
 
         Args:
-          threads: to wait for, beside those that were registered.
-          stop_grace_period_secs: how long they may take after the request to stop.
-          ignore_live_threads: do not mind those that still live then.
-        Raises: the error of the request to stop; RuntimeError where threads still live.
+          threads: threads to wait for, besides the registered ones.
+          stop_grace_period_secs: seconds to wait after the stop request.
+          ignore_live_threads: do not raise for threads that are still running.
+        Raises: the exception of the stop request; RuntimeError for running threads.
         """
         with self._lock:
             waited = list(dict.fromkeys([*self._threads, *(threads or [])]))
@@ -112,23 +113,24 @@ class Coordinator:
 
     @property
     def joined(self) -> bool:
-        """Whether `join` is done."""
+        """Whether `join` has returned."""
         return self._joined
 
     def raise_requested_exception(self) -> None:
-        """Raises the error of the request to stop, where there is one."""
+        """Raises the exception of the stop request, if any."""
         with self._lock:
             if self._error is not None:
                 raise self._error[1].with_traceback(self._error[2])
 
 
 class LooperThread(threading.Thread):
-    """A thread that does something again and again until its coordinator stops.
+    """A thread that calls a function repeatedly until its coordinator stops.
 
     Args:
       coord: Coordinator.
-      timer_interval_secs: from one beginning to the next; None: one right after the other.
-      target, args, kwargs: what to call; or override run_loop.
+      timer_interval_secs: seconds between the starts of calls; None calls without a pause.
+      target, args, kwargs: function and arguments; or override run_loop.
+    Raises: ValueError if coord is not a Coordinator.
     """
 
     def __init__(
@@ -157,13 +159,13 @@ class LooperThread(threading.Thread):
         args: Any = None,
         kwargs: Any = None,
     ) -> LooperThread:
-        """Makes such a thread and starts it."""
+        """Creates and starts a LooperThread."""
         looper = LooperThread(coord, timer_interval_secs, target=target, args=args, kwargs=kwargs)
         looper.start()
         return looper
 
     def run(self) -> None:
-        """Loops until it is asked to stop."""
+        """Loops until a stop is requested."""
         with self._coord.stop_on_exception():
             self.start_loop()
             due = time.monotonic()
@@ -182,6 +184,6 @@ class LooperThread(threading.Thread):
         """Called once after the loop."""
 
     def run_loop(self) -> None:
-        """Called at each round."""
+        """Called in each iteration."""
         if self._looped is not None:
             self._looped(*self._args, **self._kwargs)

@@ -1,4 +1,4 @@
-"""The global step: the variable that counts how often a model was trained."""
+"""The global step: the variable that counts training steps."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 def global_step(sess: SessionLike, global_step_tensor: Tensor | Variable) -> int:
-    """The value of the global step in a session."""
+    """Returns the value of the global step in a session."""
     return int(sess.run(global_step_tensor))
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The global step of a graph: of its collection, or the tensor `global_step:0`; None without.
+    """Returns the global step of a graph, or None: that of its collection, or `global_step:0`.
 
-    Raises: TypeError where it is no integer scalar.
+    Raises: TypeError if it is not an integer scalar.
     """
     graph = graph or get_default_graph()
     found = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) == 1:
         step = found[0]
     elif found:
-        return None  # more than one: nobody can say which
+        return None  # ambiguous
     else:
         try:
             step = graph.get_tensor_by_name("global_step:0")
@@ -42,9 +42,9 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def create_global_step(graph: Graph | None = None) -> Any:
-    """Makes the global step, an int64 scalar that is not trainable.
+    """Creates the global step, a non-trainable int64 scalar.
 
-    Raises: ValueError where the graph has one.
+    Raises: ValueError if the graph already has one.
     """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
@@ -61,14 +61,14 @@ def create_global_step(graph: Graph | None = None) -> Any:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The global step of a graph, made where there is none."""
+    """Returns the global step of a graph, or creates it."""
     graph = graph or get_default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raises: TypeError unless it is a variable or tensor, an integer scalar."""
+    """Checks a global step. Raises: TypeError if it is not an integer scalar variable or tensor."""
     if not (isinstance(global_step_tensor, Tensor) or hasattr(global_step_tensor, "initializer")):
         raise TypeError(
             f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.'
@@ -83,11 +83,11 @@ def assert_global_step(global_step_tensor: Any) -> None:
 
 
 def required_global_step(user: str) -> Any:
-    """The global step of the default graph. Raises: RuntimeError naming who needs it."""
+    """Returns the global step of the default graph. Raises: RuntimeError if there is none."""
     found = get_global_step()
     if found is None:
         raise RuntimeError(
             f"Global step should be created to use {user}: call "
-            "hr.train.get_or_create_global_step() and count it up in the training operation"
+            "hr.train.get_or_create_global_step() and increment it in the training operation"
         )
     return found

@@ -1,4 +1,4 @@
-"""A graph written to a file."""
+"""write_graph: writes a graph to a file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from headrace.graph.platform.atomic_write import write_atomically
 def write_graph(
     graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Writes a graph (or GraphDef) to a file of a folder, which is made if need be.
+    """Writes a Graph or GraphDef to a file; creates the folder if necessary.
 
     Args:
-      as_text: as protobuf's text form, else as bytes.
-    Returns: the file's path.
+      graph_or_graph_def: the graph.
+      logdir: the folder.
+      name: name of the file.
+      as_text: write text format instead of binary.
+    Returns: path of the file.
     """
     from google.protobuf import text_format
 

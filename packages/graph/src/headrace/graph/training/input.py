@@ -1,4 +1,4 @@
-"""Input files of a training program."""
+"""Input files of training programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.graph.variables.variable import Variable
 
 
 def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Any:
-    """A local variable of the paths that match when it is initialised, the same from then on."""
+    """Returns a local variable with the matching paths, read once at its initialisation."""
     with name_scope(name or "matching_filenames") as scope:
         return Variable(
             matching_files(pattern),

@@ -1,4 +1,4 @@
-"""Hooks that tell how training goes, and end it: logs, summaries, counts, limits, traces."""
+"""Hooks that log, write summaries, count steps, check losses and stop training."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs the values of tensors every so many runs or seconds, or at the end.
+    """Logs the values of tensors periodically, or at the end.
 
     Args:
-      tensors: dict from a text to a tensor or its name, or a list of these.
-      every_n_iter, every_n_secs: how often; one of the two, unless at_end.
-      at_end: also (or only) at the end.
-      formatter: dict of values -> text.
-    Raises: ValueError for both or none.
+      tensors: dict from labels to tensors or their names, or a list of tensors or names.
+      every_n_iter, every_n_secs: the interval; exactly one, unless at_end is true.
+      at_end: also log at the end.
+      formatter: function from a dict of values to a text.
+    Raises: ValueError unless the interval is valid.
     """
 
     def __init__(
@@ -69,20 +69,20 @@ class LoggingTensorHook(SessionRunHook):
         self._fetches = {tag: _graph_element(t) for tag, t in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Asks for the tensors where they are due."""
+        """Fetches the tensors if the timer triggers."""
         self._due = self._timer is not None and self._timer.should_trigger_for_step(
             self._iterations
         )
         return SessionRunArgs(self._fetches) if self._due else None
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Logs them."""
+        """Logs the values."""
         if self._due:
             self._log(run_values.results)
         self._iterations += 1
 
     def end(self, session: SessionLike) -> None:
-        """Logs them at the end."""
+        """Logs the values at the end."""
         if self._at_end:
             self._log(session.run(self._fetches))
 
@@ -101,17 +101,19 @@ class LoggingTensorHook(SessionRunHook):
 
 
 def _graph_element(element: Any) -> Any:
-    """The tensor or operation that a name, or the thing itself, means in the default graph."""
+    """Resolves a name to a tensor or operation of the default graph."""
     graph = get_default_graph()
     if isinstance(element, str) and ":" not in element:
-        element = f"{element}:0"  # a tensor's name may leave its first output out
+        element = f"{element}:0"  # the name of a tensor may omit ":0"
     return graph.as_graph_element(element)
 
 
 class StopAtStepHook(SessionRunHook):
-    """Asks to stop after a number of steps, or at a step.
+    """Requests a stop after a number of steps, or at a step.
 
-    Args: num_steps: from the first step of this program on; or last_step.
+    Args:
+      num_steps: number of steps from the start of the session.
+      last_step: global step; exactly one of both must be given.
     Raises: ValueError for both or none.
     """
 
@@ -128,27 +130,29 @@ class StopAtStepHook(SessionRunHook):
         self._step = required_global_step("StopAtStepHook")
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
-        """Reads where training begins."""
+        """Reads the initial global step."""
         if self._last_step is None:
             self._last_step = int(session.run(self._step)) + int(self._num_steps or 0)
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the global step."""
+        """Fetches the global step."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Asks to stop where it is reached."""
+        """Requests a stop if the last step is reached."""
         last = int(self._last_step or 0)
-        # what was fetched may be from before the step
+        # the fetched value may be that before the step
         if int(run_values.results) + 1 >= last and int(run_context.session.run(self._step)) >= last:
             run_context.request_stop()
 
 
 class StepCounterHook(SessionRunHook):
-    """Tells how many steps a second are done: in the log, and as a summary.
+    """Logs the number of steps per second, and writes it as a summary.
 
-    Args: every_n_steps or every_n_secs; output_dir or summary_writer.
-    Raises: ValueError for both or none of the first two.
+    Args:
+      every_n_steps, every_n_secs: the interval; exactly one must be given.
+      output_dir: folder of the event file; or summary_writer: a FileWriter.
+    Raises: ValueError unless exactly one interval is given.
     """
 
     def __init__(
@@ -165,27 +169,27 @@ class StepCounterHook(SessionRunHook):
         self._folder = output_dir
 
     def begin(self) -> None:
-        """Finds the global step, opens the writer."""
+        """Finds the global step, and opens the writer."""
         if self._writer is None and self._folder:
             self._writer = FileWriterCache.get(self._folder)
         self._step = required_global_step("StepCounterHook")
         self._tag = f"{self._step.op.name}/sec"
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the global step."""
+        """Fetches the global step."""
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Tells the rate where it is due."""
+        """Logs the rate if the timer triggers."""
         if not self._timer.should_trigger_for_step(int(run_values.results) + 1):
             return
         step = int(run_context.session.run(self._step))
         if self._timer.should_trigger_for_step(step):
             seconds, steps = self._timer.update_last_triggered_step(step)
             if seconds and steps is not None:
-                self._tell(steps / seconds, step)
+                self._report(steps / seconds, step)
 
-    def _tell(self, rate: float, step: int) -> None:
+    def _report(self, rate: float, step: int) -> None:
         from headrace.formats.proto.summary_pb2 import Summary
 
         if self._writer is not None:
@@ -195,16 +199,18 @@ class StepCounterHook(SessionRunHook):
 
 
 class NanLossDuringTrainingError(RuntimeError):
-    """The loss is not a number any more."""
+    """The loss is NaN."""
 
     def __str__(self) -> str:
         return "NaN loss during training."
 
 
 class NanTensorHook(SessionRunHook):
-    """Ends training where the loss is not a number.
+    """Stops training if the loss is NaN.
 
-    Args: loss_tensor: [] float; fail_on_nan_loss: with an error, else by asking to stop.
+    Args:
+      loss_tensor: [] float.
+      fail_on_nan_loss: raise NanLossDuringTrainingError instead of requesting a stop.
     """
 
     def __init__(self, loss_tensor: TensorLike, fail_on_nan_loss: bool = True) -> None:
@@ -212,11 +218,11 @@ class NanTensorHook(SessionRunHook):
         self._fails = fail_on_nan_loss
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the loss."""
+        """Fetches the loss."""
         return SessionRunArgs(self._loss)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Looks at it."""
+        """Checks the loss. Raises: NanLossDuringTrainingError for NaN with fail_on_nan_loss."""
         if np.isnan(run_values.results):
             logging.error("Model diverged with loss = NaN.")
             if self._fails:
@@ -228,9 +234,10 @@ class SummarySaverHook(SessionRunHook):
     """Writes summaries every save_steps steps or save_secs seconds.
 
     Args:
-      output_dir or summary_writer: where to.
-      scaffold: whose summary_op is taken; or summary_op: a serialised Summary, or several.
-    Raises: ValueError unless exactly one of scaffold and summary_op is given.
+      save_steps, save_secs: the interval; exactly one must be given.
+      output_dir: folder of the event file; or summary_writer: a FileWriter.
+      scaffold: Scaffold with a summary_op; or summary_op: one or several serialized Summaries.
+    Raises: ValueError unless exactly one of scaffold and summary_op, and one interval, is given.
     """
 
     def __init__(
@@ -251,14 +258,14 @@ class SummarySaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
 
     def begin(self) -> None:
-        """Finds the global step, opens the writer."""
+        """Finds the global step, and opens the writer."""
         if self._writer is None and self._folder:
             self._writer = FileWriterCache.get(self._folder)
         self._next_step: int | None = None
         self._step = required_global_step("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for the global step, and the summaries where they are due."""
+        """Fetches the global step, and the summaries if the timer triggers."""
         self._asked = self._next_step is None or self._timer.should_trigger_for_step(
             self._next_step
         )
@@ -269,7 +276,7 @@ class SummarySaverHook(SessionRunHook):
         return SessionRunArgs(fetches)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes them."""
+        """Writes the summaries."""
         if self._writer is None:
             return
         step = int(run_values.results["global_step"])
@@ -278,7 +285,7 @@ class SummarySaverHook(SessionRunHook):
 
             self._writer.add_session_log(SessionLog(status=SessionLog.START), step)
         if self._asked:
-            # what was fetched may be from before the step
+            # the fetched value may be that before the step
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             for summary in run_values.results.get("summary", ()):
@@ -286,7 +293,7 @@ class SummarySaverHook(SessionRunHook):
         self._next_step = step + 1
 
     def end(self, session: SessionLike | None = None) -> None:
-        """Lets readers see them all."""
+        """Flushes the event file."""
         if self._writer is not None:
             self._writer.flush()
 
@@ -311,7 +318,7 @@ class GlobalStepWaiterHook(SessionRunHook):
         self._step = required_global_step("GlobalStepWaiterHook")
 
     def before_run(self, run_context: SessionRunContext) -> None:
-        """Waits."""
+        """Waits for the global step."""
         if self._is_there or self._wait_until <= 0:
             self._is_there = True
             return
@@ -322,7 +329,7 @@ class GlobalStepWaiterHook(SessionRunHook):
 
 
 class FinalOpsHook(SessionRunHook):
-    """Runs something at the end; its values are in final_ops_values."""
+    """Runs fetches at the end; their values are in final_ops_values."""
 
     def __init__(self, final_ops: Any, final_ops_feed_dict: FeedDict | None = None) -> None:
         self._final_ops = final_ops
@@ -331,21 +338,21 @@ class FinalOpsHook(SessionRunHook):
 
     @property
     def final_ops_values(self) -> Any:
-        """What came of it."""
+        """The values of the final fetches."""
         return self._values
 
     def end(self, session: SessionLike) -> None:
-        """Runs it."""
+        """Runs the final fetches."""
         if self._final_ops is not None:
             self._values = session.run(self._final_ops, feed_dict=self._feeds)
 
 
 class FeedFnHook(SessionRunHook):
-    """Feeds what a function returns at each run: a dict as feed_dict."""
+    """Feeds the feed_dict that a function returns in each run."""
 
     def __init__(self, feed_fn: Callable[[], Any]) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Calls it."""
+        """Calls the function."""
         return SessionRunArgs(fetches=None, feed_dict=self.feed_fn())

@@ -1,4 +1,4 @@
-"""Sessions that initialise or restore themselves, call hooks, and recover from lost workers."""
+"""Monitored sessions: initialisation, hooks, and recovery from lost workers."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ from headrace.graph.training.session_run_hook import (
 )
 from headrace.graph.typing.aliases import FeedDict, Proto, SessionLike
 
-# What a recreated session may mend: the machine behind it went away, not the program wrong.
+# Errors after which the session is recreated: a worker was lost.
 _RECOVERABLE = (AbortedError, UnavailableError)
 USE_DEFAULT = object()
 
 
 class SessionCreator:
-    """Makes the session of a MonitoredSession."""
+    """Base class of factories for the session of a MonitoredSession."""
 
     def create_session(self) -> Any:
-        """A session, ready to run."""
+        """Returns an initialised session."""
         raise NotImplementedError(f"{type(self).__name__}.create_session")
 
 
 class ChiefSessionCreator(SessionCreator):
-    """Restores the model from a checkpoint or initialises it.
+    """Creates a session, and restores the model from a checkpoint or initialises it.
 
     Args:
-      scaffold: Scaffold; a default one where None.
-      master: session target; config: ConfigProto.
-      checkpoint_dir: folder of checkpoints; or checkpoint_filename_with_path: one of them.
+      scaffold: Scaffold; a default one if None.
+      master: session target.
+      config: ConfigProto.
+      checkpoint_dir: folder of checkpoints; or checkpoint_filename_with_path: a checkpoint.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class ChiefSessionCreator(SessionCreator):
         return self._manager
 
     def create_session(self) -> Any:
-        """A session, restored or initialised."""
+        """Returns a restored or initialised session. Raises: as SessionManager.prepare_session."""
         self._scaffold.finalize()
         return self._session_manager().prepare_session(
             self._master,
@@ -86,9 +87,10 @@ class ChiefSessionCreator(SessionCreator):
 
 
 class WorkerSessionCreator(SessionCreator):
-    """Waits until the chief has restored or initialised the model.
+    """Creates a session, and waits until the chief has restored or initialised the model.
 
-    Args: as ChiefSessionCreator; max_wait_secs: how long at most.
+    Args: as in ChiefSessionCreator, and
+      max_wait_secs: maximum waiting time in seconds.
     """
 
     def __init__(
@@ -104,7 +106,10 @@ class WorkerSessionCreator(SessionCreator):
         self._max_wait_s = max_wait_secs
 
     def create_session(self) -> Any:
-        """A session that another has made ready."""
+        """Returns a session that the chief has initialised.
+
+        Raises: DeadlineExceededError after max_wait_secs.
+        """
         self._scaffold.finalize()
         manager = SessionManager(
             local_init_op=self._scaffold.local_init_op,
@@ -119,7 +124,7 @@ class WorkerSessionCreator(SessionCreator):
 
 
 class _Monitored:
-    """What monitored sessions share; see MonitoredSession."""
+    """Base class of monitored sessions; see MonitoredSession."""
 
     def __init__(
         self,
@@ -140,11 +145,11 @@ class _Monitored:
         self._stop = False
         self._closed = False
         if should_recover:
-            self._until_it_holds(self._open)
+            self._retry_after_recovery(self._open)
         else:
             self._open()
 
-    def _until_it_holds(self, function: Callable[[], None]) -> None:
+    def _retry_after_recovery(self, function: Callable[[], None]) -> None:
         while True:
             try:
                 return function()
@@ -162,17 +167,17 @@ class _Monitored:
 
     @property
     def graph(self) -> Any:
-        """The graph that it runs; None once it is closed."""
+        """The graph of the session; None after `close`."""
         return None if self._session is None else self._session.graph
 
     def should_stop(self) -> bool:
-        """Whether it is closed, or a hook or a thread asked to stop."""
+        """Returns whether it is closed, or a hook or thread requested a stop."""
         return self._closed or self._session is None or self._stop or self._coord.should_stop()
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
     ) -> Any:
-        """As Session.run, with the hooks' fetches in the same run.
+        """Same as Session.run, with the fetches of the hooks in the same run.
 
         Raises: RuntimeError for a closed session; as Session.run.
         """
@@ -186,7 +191,7 @@ class _Monitored:
                     raise
                 logging.info("A worker was lost, the session is made anew: %s", error)
                 self._drop()
-                self._until_it_holds(self._open)
+                self._retry_after_recovery(self._open)
 
     def _run_once(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         try:
@@ -194,7 +199,7 @@ class _Monitored:
         except _RECOVERABLE:
             raise
         except Exception as error:
-            # a thread that failed is the reason why a run is cancelled: that is what to say
+            # a failed thread cancels the run: raise the error of the thread
             try:
                 self._coord.raise_requested_exception()
             except _RECOVERABLE:
@@ -235,9 +240,9 @@ class _Monitored:
         return results["caller"]
 
     def run_step_fn(self, step_fn: Callable[..., Any]) -> Any:
-        """Calls step_fn(step_context), whose session.run has no hooks, and run_with_hooks has.
+        """Calls step_fn(step_context); step_context.session runs without hooks.
 
-        Raises: ValueError unless it takes one argument, step_context (after self of a method).
+        Raises: ValueError unless step_fn has one argument named step_context.
         """
         import inspect
 
@@ -251,7 +256,7 @@ class _Monitored:
             return None
 
     def close(self) -> None:
-        """Calls the hooks' end, stops threads, and ends the session."""
+        """Calls `end` of the hooks, stops the threads, and closes the session."""
         self._close(None)
 
     def _close(self, kind: Any) -> None:
@@ -295,13 +300,13 @@ class _Monitored:
         except Exception:
             if kind_of_end is None:
                 raise
-            logging.error("Closing the session failed, too: %s", sys.exc_info()[1])
-        # an end of the input is how a loop ends
+            logging.error("Closing the session failed too: %s", sys.exc_info()[1])
+        # the end of the input ends the loop
         return kind is not None and kind_of_end is None
 
 
 class StepContext:
-    """What the function of run_step_fn is given."""
+    """The argument of the function passed to run_step_fn."""
 
     def __init__(self, session: SessionLike, run_with_hooks_fn: Callable[..., Any]) -> None:
         self._session = session
@@ -313,21 +318,21 @@ class StepContext:
         return self._session
 
     def run_with_hooks(self, fetches: Any, feed_dict: FeedDict | None = None) -> Any:
-        """As MonitoredSession.run."""
+        """Same as MonitoredSession.run."""
         return self._run(fetches, feed_dict, None, None)
 
     def request_stop(self) -> None:
-        """Asks to stop after this step."""
+        """Stops training after this step, by StopIteration."""
         raise StopIteration("step_fn has requested the iterations to stop.")
 
 
 class MonitoredSession(_Monitored):
-    """A session that makes itself ready, calls hooks, and is made anew when a worker is lost.
+    """A session that initialises the model, calls hooks, and recovers from lost workers.
 
     Args:
-      session_creator: ChiefSessionCreator by default.
+      session_creator: SessionCreator; ChiefSessionCreator by default.
       hooks: list of SessionRunHook.
-      stop_grace_period_secs: how long threads may take to stop.
+      stop_grace_period_secs: seconds to wait for threads to stop.
     """
 
     StepContext = StepContext
@@ -342,9 +347,9 @@ class MonitoredSession(_Monitored):
 
 
 class SingularMonitoredSession(_Monitored):
-    """As MonitoredSession, but never made anew; its session is at hand as raw_session().
+    """A MonitoredSession without recovery; raw_session() returns its session.
 
-    Args: as MonitoredSession and ChiefSessionCreator.
+    Args: as in MonitoredSession and ChiefSessionCreator.
     """
 
     StepContext = StepContext
@@ -365,12 +370,12 @@ class SingularMonitoredSession(_Monitored):
         super().__init__(creator, hooks, False, stop_grace_period_secs)
 
     def raw_session(self) -> Any:
-        """The Session itself."""
+        """Returns the Session."""
         return self._session
 
 
 def _merged(options: Any, more: Any) -> Any:
-    """Two hooks' RunOptions: the fuller trace, the longer timeout."""
+    """Merges RunOptions of two hooks: the higher trace level, the longer timeout."""
     from headrace.formats.proto.run_pb2 import RunOptions
 
     made = RunOptions()
@@ -402,15 +407,22 @@ def MonitoredTrainingSession(  # noqa: N802 - TF's name
     summary_dir: str | None = None,
     save_graph_def: bool = True,
 ) -> MonitoredSession:
-    """A MonitoredSession for training: saves, summarises, counts steps.
+    """Creates a MonitoredSession that saves checkpoints, writes summaries and logs step rates.
 
     Args:
-      checkpoint_dir: where checkpoints are found and written; None: none.
-      save_checkpoint_secs, save_checkpoint_steps: how often; 600 seconds by default.
-      save_summaries_secs, save_summaries_steps: how often; 100 steps by default.
-      log_step_count_steps: how often steps per second are told; None: never.
-      summary_dir: where summaries are written; checkpoint_dir by default.
-      chief_only_hooks: hooks that only the chief calls.
+      master: session target.
+      is_chief: whether this task initialises and saves the model; other tasks wait for the chief.
+      checkpoint_dir: folder of checkpoints; None neither restores nor saves.
+      scaffold: Scaffold; a default one if None.
+      hooks: list of SessionRunHook; chief_only_hooks: further hooks of the chief.
+      save_checkpoint_secs, save_checkpoint_steps: interval of checkpoints; 600 seconds by default.
+      save_summaries_secs, save_summaries_steps: interval of summaries; 100 steps by default.
+      log_step_count_steps: interval in steps of logging the step rate; None does not log.
+      config: ConfigProto.
+      stop_grace_period_secs: seconds to wait for threads to stop.
+      max_wait_secs: seconds to wait for the chief.
+      summary_dir: folder of summaries; checkpoint_dir by default.
+      save_graph_def: also write the graph to checkpoint_dir.
     """
     from headrace.graph.training import checkpoint_hooks, monitor_hooks
 

@@ -31,11 +31,15 @@ from headrace.graph.variables.variable_scope import get_variable_scope, variable
 def assign_moving_average(
     variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
 ) -> Any:
-    """Moves a variable towards a value: variable -= (variable - value) * (1 - decay).
+    """Updates a moving average: variable -= (variable - value) * (1 - decay).
 
     Args:
-      zero_debias: correct for a start at zero. Source: Kingma and Ba 2014, section 3.
-    Returns: its new value.
+      variable: the average.
+      value: the new value.
+      decay: from 0 to 1.
+      zero_debias: correct the bias of an average that starts at zero.
+    Returns: the new average.
+    Source: Kingma and Ba 2014, section 3 (zero_debias).
     """
     with name_scope(name or "AssignMovingAvg") as scope:
         dtype = variable.dtype.base_dtype
@@ -50,7 +54,7 @@ def assign_moving_average(
 
 
 def _without_bias(variable: Any, value: Tensor, decay: Tensor) -> Any:
-    """Averages into a variable of its own that starts at zero; the variable is it, corrected."""
+    """Keeps a biased average in an extra variable, and assigns the corrected one to `variable`."""
     dtype = variable.dtype.base_dtype
     with variable_scope(variable.op.name), init_scope(), colocate_with(variable.op):
         biased = get_variable("biased", variable.get_shape(), dtype, zeros_initializer(),
@@ -60,20 +64,20 @@ def _without_bias(variable: Any, value: Tensor, decay: Tensor) -> Any:
     counted = count.assign_add(op("Cast", 1, DstT=dtype))
     one = op("Cast", 1, DstT=dtype)
     with control_dependencies([moved, counted]):
-        # what the updates have left, not what was there before them
+        # the values after the updates
         corrected = biased.read_value() / (one - op("Pow", one - decay, count.read_value()))
         return variable.assign_sub(convert_to_tensor(variable) - corrected)
 
 
 class ExponentialMovingAverage:
-    """Keeps averages of variables: average = decay * average + (1 - decay) * value at each step.
+    """Maintains moving averages: average = decay * average + (1 - decay) * value.
 
     Args:
-      decay: near 1, such as 0.999.
-      num_updates: a count of updates: the decay is then at most (1 + n) / (10 + n), so that
-        averages move faster at the start.
-      zero_debias: correct the averages of tensors for their start at zero.
-      name: ends the names of the averages.
+      decay: close to 1, such as 0.999.
+      num_updates: number n of updates; limits the decay to (1 + n) / (10 + n), so that averages
+        change faster at the start.
+      zero_debias: correct the bias of averages of tensors, which start at zero.
+      name: suffix of the names of the averages.
     """
 
     def __init__(
@@ -91,16 +95,17 @@ class ExponentialMovingAverage:
 
     @property
     def name(self) -> str:
-        """The name that ends the names of the averages."""
+        """The suffix of the names of the averages."""
         return self._name
 
     def apply(self, var_list: Sequence[VariableLike] | None = None) -> Operation:
-        """Makes averages, and the operation that moves them to the values as they are.
+        """Creates the averages, and an operation that updates them.
 
         Args:
-          var_list: variables (their averages begin at their initial values) and tensors (at
-            zero); all trainable variables where None.
-        Raises: TypeError for values that are no floating-point numbers.
+          var_list: variables, whose averages start at their initial values, and tensors, whose
+            averages start at zero; None means all trainable variables.
+        Returns: the operation.
+        Raises: TypeError for values that are not floating-point.
         """
         values = trainable_variables() if var_list is None else list(var_list)
         debiased: set[Any] = set()
@@ -123,7 +128,7 @@ class ExponentialMovingAverage:
             return group(*moved, name=scope)
 
     def _make(self, value: Any, debiased: set[Any]) -> Any:
-        outer = get_variable_scope().name  # as TF's slots: below the variable scope in force
+        outer = get_variable_scope().name  # as slots in TensorFlow: below the active variable scope
         full = "/".join([*([outer] if outer else []), value.op.name, self._name])
         with init_scope():
             if hasattr(value, "initializer"):
@@ -155,11 +160,11 @@ class ExponentialMovingAverage:
             return average
 
     def average(self, var: VariableLike) -> Any:
-        """The average of a variable; None before `apply` had it."""
+        """Returns the average of a variable, or None before `apply`."""
         return self._averages.get(_key(var))
 
     def average_name(self, var: Any) -> str:
-        """The name that the average of a variable has, or would have."""
+        """Returns the name of the average of a variable."""
         if _key(var) in self._averages:
             return self._averages[_key(var)].op.name
         return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
@@ -167,11 +172,11 @@ class ExponentialMovingAverage:
     def variables_to_restore(
         self, moving_avg_variables: Sequence[VariableLike] | None = None
     ) -> dict[str, Any]:
-        """Name in a checkpoint -> variable, so that a Saver puts averages in variables' places.
+        """Returns a dict for Saver, from names in a checkpoint to variables, to restore averages.
 
         Args:
-          moving_avg_variables: those that have averages; the trainable ones and those of the
-            collection where None.
+          moving_avg_variables: variables with averages; None means the trainable variables and
+            those of the collection.
         """
         if moving_avg_variables is None:
             chosen = [*trainable_variables(), *moving_average_variables()]

@@ -1,4 +1,4 @@
-"""Traces of single steps, for a browser's trace viewer."""
+"""ProfilerHook: traces of single steps in Chrome's trace format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def chrome_trace(step_stats: Any) -> str:
-    """A StepStats as JSON in Chrome's trace format: a process a device, a row a thread."""
+    """Converts StepStats to Chrome's trace format: one process per device, one row per thread."""
     events: list[dict[str, Any]] = []
     for number, device in enumerate(step_stats.dev_stats):
         events.append(
@@ -44,8 +44,9 @@ class ProfilerHook(SessionRunHook):
     """Traces a step every save_steps steps or save_secs seconds, into timeline-STEP.json.
 
     Args:
-      output_dir: folder of the traces, and of an event file that has them, too.
-      show_dataflow, show_memory: of no account: a trace holds times.
+      save_steps, save_secs: the interval; exactly one must be given.
+      output_dir: folder of the traces, and of an event file with them.
+      show_dataflow, show_memory: ignored: traces contain times only.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class ProfilerHook(SessionRunHook):
         self._writer = FileWriterCache.get(self._folder or ".")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Asks for a trace where one is due."""
+        """Requests a trace if the timer triggers."""
         from headrace.formats.proto.run_pb2 import RunOptions
 
         self._asked = self._next_step is not None and self._timer.should_trigger_for_step(
@@ -76,7 +77,7 @@ class ProfilerHook(SessionRunHook):
         return SessionRunArgs(self._step, options=options)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes it."""
+        """Writes the trace."""
         step = int(run_values.results)
         if self._next_step is None:
             self._timer.update_last_triggered_step(step)
@@ -92,5 +93,5 @@ class ProfilerHook(SessionRunHook):
         self._next_step = step + 1
 
     def end(self, session: SessionLike) -> None:
-        """Lets readers see them all."""
+        """Flushes the event file."""
         self._writer.flush()

@@ -1,4 +1,4 @@
-"""What a training program needs of a graph to begin: how to initialise, check, save, summarise."""
+"""Scaffold: the operations for initialisation, checks, saving and summaries of a graph."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from headrace.graph.variables.variable_collections import (
 if TYPE_CHECKING:
     from headrace.graph.framework.operation import Operation, Tensor
 
-_NONE = object()  # made, and there is nothing
+_NONE = object()  # created, and the result is None
 
 
 class Scaffold:
-    """The pieces of a training program; those that are not given are made by `finalize`.
+    """The operations of a training program; `finalize` creates missing ones.
 
     Args:
-      init_op: initialises; run with init_feed_dict, then init_fn(scaffold, session).
-      ready_op: a vector of the names of what is not initialised.
-      ready_for_local_init_op: as ready_op, asked before local_init_op runs.
-      local_init_op: initialises what no checkpoint holds; run with local_init_feed_dict.
-      summary_op: a serialised Summary.
+      init_op: initialises the model, with init_feed_dict; init_fn(scaffold, session) runs next.
+      ready_op: [n] string, names of uninitialised variables.
+      ready_for_local_init_op: same as ready_op, evaluated before local_init_op.
+      local_init_op: initialises state that checkpoints lack, with local_init_feed_dict.
+      summary_op: a serialized Summary.
       saver: Saver.
-      copy_from_scaffold: another Scaffold, for what is not given.
+      copy_from_scaffold: Scaffold with defaults of the other arguments.
+    Raises: TypeError if copy_from_scaffold is not a Scaffold.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class Scaffold:
         self._saver = given(saver, "_saver")
 
     def finalize(self) -> Scaffold:
-        """Makes what was not given, and finalises the default graph. Returns itself."""
+        """Creates missing operations, finalizes the default graph, and returns the scaffold."""
         if self._init_op is None:
             self._init_op = self.get_or_default(
                 "init_op", GraphKeys.INIT_OP, global_variables_initializer
@@ -88,7 +89,7 @@ class Scaffold:
                 "local_init_op", GraphKeys.LOCAL_INIT_OP, self.default_local_init_op
             )
         if self._summary_op is None:
-            # no summaries: no operation, and nobody asks again
+            # without summaries there is no operation
             collection = get_default_graph().get_collection_ref(GraphKeys.SUMMARY_OP)
             made = collection[0] if collection else merge_all()
             self._summary_op = _NONE if made is None else made
@@ -102,7 +103,7 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Initialises local variables and tables."""
+        """Creates an operation that initialises local variables and tables."""
         tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
         return group(local_variables_initializer(), *tables)
 
@@ -110,9 +111,9 @@ class Scaffold:
     def get_or_default(
         arg_name: str, collection_key: str, default_constructor: Callable[[], Any]
     ) -> Any:
-        """The one element of a collection, or a new one, which is put there.
+        """Returns the only element of a collection, or creates and adds one.
 
-        Raises: RuntimeError where the collection has more than one.
+        Raises: RuntimeError if the collection has more than one element.
         """
         found = get_default_graph().get_collection(collection_key)
         if len(found) > 1:
@@ -129,7 +130,7 @@ class Scaffold:
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:
-        """The user's init_fn of a session alone; None where there is none."""
+        """The user's init_fn as a function of a session, or None."""
         function = self._user_init_fn
         return None if function is None else lambda session: function(self, session)
 
@@ -151,7 +152,7 @@ class Scaffold:
 
 
 def _default_saver() -> Saver:
-    """The Saver of the graph's collection; a new one of all variables where there is none."""
+    """Returns the Saver of the graph's collection, or a new one for all variables."""
     collection = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
     if len(collection) > 1:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Sessions made ready: restored from a checkpoint or initialised, and checked."""
+"""SessionManager: creates sessions, restores or initialises them, and checks readiness."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class SessionManager:
-    """Makes sessions whose variables are initialised.
+    """Creates sessions with initialised variables.
 
     Args:
-      local_init_op: run in every new session, with local_init_feed_dict, once
-        ready_for_local_init_op names nothing.
-      ready_op: a vector of the names of what is not initialised; None: it is always ready.
-      ready_for_local_init_op: the same for what local_init_op needs.
-      graph: the default graph where None.
-      recovery_wait_secs: between two looks whether another has initialised.
+      local_init_op: runs in each new session, with local_init_feed_dict, when
+        ready_for_local_init_op returns no names.
+      ready_op: [n] string, names of uninitialised variables; None means always ready.
+      ready_for_local_init_op: same, for the variables that local_init_op needs.
+      graph: the graph; by default the default graph.
+      recovery_wait_secs: seconds between checks whether the chief has initialised the model.
       local_init_run_options: RunOptions of local_init_op.
     Raises: ValueError for a ready_for_local_init_op without local_init_op.
     """
@@ -70,15 +70,16 @@ class SessionManager:
         init_feed_dict: FeedDict | None = None,
         init_fn: Callable[[Any], Any] | None = None,
     ) -> Session:
-        """A session restored from a checkpoint, or initialised where there is none.
+        """Returns a session that is restored from a checkpoint, or initialised if there is none.
 
         Args:
-          checkpoint_dir: a folder, whose latest checkpoint is taken; or
+          master: session target.
+          checkpoint_dir: folder, of which the latest checkpoint is used; or
           checkpoint_filename_with_path: a checkpoint.
-          wait_for_checkpoint: wait up to max_wait_secs until there is one.
-          init_op, init_feed_dict, init_fn: run where nothing was restored.
-        Raises: RuntimeError where nothing was restored and nothing initialises, or it is not
-          ready afterwards; ValueError for both a folder and a checkpoint.
+          wait_for_checkpoint: wait up to max_wait_secs for a checkpoint.
+          init_op, init_feed_dict, init_fn: initialisation if nothing is restored.
+        Raises: RuntimeError if nothing is restored and there is no initialisation, or the model is
+          not ready afterwards; ValueError for both a folder and a checkpoint.
         """
         session, restored = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
@@ -118,7 +119,7 @@ class SessionManager:
         max_wait_secs: float = 7200,
         config: Proto | None = None,
     ) -> tuple[Session, bool]:
-        """A session, and whether it could be restored and is ready; as prepare_session."""
+        """Returns (session, whether it is restored and ready); arguments as in prepare_session."""
         session, restored = self._restored(
             master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint,
             max_wait_secs, config,
@@ -136,7 +137,7 @@ class SessionManager:
     def wait_for_session(
         self, master: str, config: Proto | None = None, max_wait_secs: float = float("inf")
     ) -> Session:
-        """A session that another has initialised; waits until it has.
+        """Waits until another task has initialised the model, and returns a session.
 
         Raises: DeadlineExceededError after max_wait_secs.
         """
@@ -198,7 +199,7 @@ class SessionManager:
         return ready, missing
 
     def _ready(self, session: Session, ready_op: Any, what: str) -> tuple[bool, str | None]:
-        """Whether a ready_op names nothing; and what it names."""
+        """Returns (ready, message with the names that ready_op returns)."""
         if ready_op is None:
             return True, None
         try:

@@ -1,4 +1,4 @@
-"""What a monitored session calls around each of its runs."""
+"""SessionRunHook: callbacks of monitored sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SessionRunArgs(namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
-    """What to run: as the arguments of Session.run."""
+    """Arguments of a run, as in Session.run."""
 
     def __new__(cls, fetches: Any, feed_dict: Any = None, options: Any = None) -> SessionRunArgs:
         return super().__new__(cls, fetches, feed_dict, options)
@@ -23,11 +23,11 @@ SessionRunValues.__doc__ = "What came of a run: the hook's fetches, the options,
 
 
 class SessionRunContext:
-    """One run, as hooks see it.
+    """Context of one run, for hooks.
 
     Args:
-      original_args: what the program asked for.
-      session: that runs it.
+      original_args: the SessionRunArgs of the program.
+      session: the session of the run.
     """
 
     def __init__(self, original_args: SessionRunArgs, session: SessionLike) -> None:
@@ -37,39 +37,39 @@ class SessionRunContext:
 
     @property
     def original_args(self) -> SessionRunArgs:
-        """What the program asked for, as SessionRunArgs."""
+        """The SessionRunArgs of the program."""
         return self._original_args
 
     @property
     def session(self) -> Any:
-        """The session that runs it."""
+        """The session of the run."""
         return self._session
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a hook asked to stop."""
+        """Whether a hook requested a stop."""
         return self._stop_requested
 
     def request_stop(self) -> None:
-        """Asks to stop after this run."""
+        """Requests a stop after this run."""
         self._stop_requested = True
 
 
 class SessionRunHook:
-    """The base of hooks; override what is of interest."""
+    """Base class of hooks; all methods do nothing by default."""
 
     def begin(self) -> None:
-        """Called once, before the session is made: the graph may still be added to."""
+        """Called once, before the session is created; the graph can still be modified."""
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
-        """Called when a session was made (again after a recovery); the graph is final."""
+        """Called after a session is created or recovered; the graph is finalized."""
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        """Called before each run; returns what to run beside it."""
+        """Called before each run; returns SessionRunArgs to add to it, or None."""
         return None
 
     def after_run(self, run_context: SessionRunContext, run_values: Any) -> None:
-        """Called after each run that did not fail."""
+        """Called after each successful run."""
 
     def end(self, session: SessionLike) -> None:
-        """Called at the end, unless an error (other than OutOfRangeError) ended it."""
+        """Called at the end, except after errors other than OutOfRangeError."""

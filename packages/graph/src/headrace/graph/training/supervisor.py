@@ -1,4 +1,4 @@
-"""The older way to train: a session with services in threads beside it (hr.train.Supervisor)."""
+"""hr.train.Supervisor, the predecessor of monitored sessions: services run in threads."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from headrace.graph.variables.variable_collections import (
 
 
 class Supervisor:
-    """Makes a session ready, and saves and summarises in threads while it trains.
+    """Initialises a session, and saves checkpoints and summaries in threads.
 
-    MonitoredTrainingSession does the same without threads, and is to be preferred.
+    Prefer MonitoredTrainingSession, which does the same without threads.
 
     Args:
-      graph: the default graph where None; it is finalised by the first session.
+      graph: the graph; by default the default graph. The first session finalizes it.
       ready_op, ready_for_local_init_op, init_op, local_init_op, summary_op, saver, global_step,
-        summary_writer: as those of Scaffold; made where USE_DEFAULT; none of it where None.
-      is_chief: whether it initialises and saves; others wait until the chief has.
-      logdir: folder of checkpoints and summaries; None: neither is written.
-      save_summaries_secs, save_model_secs: how often; 0: never.
-      checkpoint_basename: of the checkpoints' names.
+        summary_writer: as in Scaffold; USE_DEFAULT creates them, None omits them.
+      is_chief: whether this task initialises and saves the model; other tasks wait for the chief.
+      logdir: folder of checkpoints and summaries; None writes neither.
+      save_summaries_secs, save_model_secs: intervals in seconds; 0 never saves.
+      checkpoint_basename: first part of the names of checkpoints.
       init_fn: called with the session after init_op.
     """
 
@@ -137,7 +137,7 @@ class Supervisor:
         max_wait_secs: float = 7200,
         start_standard_services: bool = True,
     ) -> Any:
-        """A session that is ready: restored or initialised, or waited for by who is no chief."""
+        """Returns an initialised session; other tasks wait until the chief has initialised it."""
         self._coord.clear_stop()
         if self._writer is not None:
             self._writer.reopen()
@@ -179,9 +179,9 @@ class Supervisor:
         start_standard_services: bool = True,
         close_summary_writer: bool = True,
     ) -> Iterator[Any]:
-        """Context manager: a session that is ready; at the end its threads have stopped.
+        """Returns a context manager of an initialised session; its exit stops the threads.
 
-        Raises (at the end): what a thread failed with.
+        Raises: on exit, the exception of a failed thread.
         """
         try:
             session = self.prepare_or_wait_for_session(
@@ -203,9 +203,9 @@ class Supervisor:
     # -- services --------------------------------------------------------------------------
 
     def start_standard_services(self, sess: SessionLike) -> list[LooperThread]:
-        """Starts the threads that save, summarise and count steps. Returns: them.
+        """Starts the threads that save, write summaries and count steps; returns the threads.
 
-        Raises: RuntimeError for one that is no chief; ValueError without a logdir.
+        Raises: RuntimeError if this is not the chief; ValueError without a logdir.
         """
         if not self._is_chief:
             raise RuntimeError("Only chief supervisor can start standard services.")
@@ -229,7 +229,7 @@ class Supervisor:
         return threads
 
     def start_queue_runners(self, sess: SessionLike, queue_runners: Any = None) -> list[Any]:
-        """Starts the threads of queue runners: the graph's where None. Returns: them."""
+        """Starts the threads of queue runners, by default the graph's; returns the threads."""
         if queue_runners is None:
             queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
         threads: list[Any] = []
@@ -257,7 +257,7 @@ class Supervisor:
         close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:
-        """Stops the threads, and waits for them. Raises: what a thread failed with."""
+        """Stops the threads and waits for them. Raises: the exception of a failed thread."""
         self._coord.request_stop()
         try:
             self._coord.join(
@@ -272,19 +272,19 @@ class Supervisor:
             self._started_threads = []
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
-        """Asks the threads to stop. Args: ex: the error that is the reason."""
+        """Requests the threads to stop. Args: ex: the exception that is the reason."""
         self._coord.request_stop(ex=ex)
 
     def should_stop(self) -> bool:
-        """Whether somebody asked to stop."""
+        """Returns whether a stop was requested."""
         return self._coord.should_stop()
 
     def stop_on_exception(self) -> Any:
-        """Context manager: an error inside is a request to stop, and goes no further."""
+        """Returns a context manager that converts an exception to a stop request."""
         return self._coord.stop_on_exception()
 
     def wait_for_stop(self) -> bool:
-        """Waits until somebody asks to stop."""
+        """Waits for a stop request."""
         return self._coord.wait_for_stop()
 
     def summary_computed(
@@ -310,7 +310,7 @@ class Supervisor:
 
 
 class _Service(LooperThread):
-    """A thread that does one of the standard services again and again."""
+    """A thread that runs one of the standard services periodically."""
 
     def __init__(
         self, supervisor: Supervisor, session: Any, seconds: float, once: Callable[[Any], None]
@@ -322,7 +322,7 @@ class _Service(LooperThread):
         self._last: tuple[float, int] | None = None
 
     def run_loop(self) -> None:
-        """Does it once."""
+        """Runs the service once."""
         self._once(self)
 
     def summarise(self) -> None:
@@ -331,7 +331,7 @@ class _Service(LooperThread):
         self._supervisor.summary_computed(self._session, summary)
 
     def count(self) -> None:
-        """Tells how many steps a second were done."""
+        """Logs the number of steps per second."""
         now, step = time.time(), int(self._session.run(self._supervisor.global_step))
         if self._last is not None and now > self._last[0]:
             rate = (step - self._last[1]) / (now - self._last[0])
@@ -349,14 +349,14 @@ class _Service(LooperThread):
 
 
 def _given(value: Any, make: Callable[[], Any]) -> Any:
-    """What the user gave; made where it is USE_DEFAULT."""
+    """Returns the user's value; creates the default for USE_DEFAULT."""
     if isinstance(value, int) and value == Supervisor.USE_DEFAULT:
         return make()
     return value
 
 
 def _one(value: Any, key: str, make: Callable[[], Any]) -> Any:
-    """What the user gave, else the first of a collection, else a new one, which is put there."""
+    """Returns the user's value, or the first of a collection, or creates and adds one."""
     found = get_default_graph().get_collection_ref(key)
     made = _given(value, lambda: found[0] if found else make())
     if made is not None and not any(one is made for one in found):
@@ -375,7 +375,7 @@ def basic_train_loop(
     kwargs: Any = None,
     master: str = "",
 ) -> None:
-    """Calls train_step_fn(session, *args, **kwargs) until the supervisor is asked to stop."""
+    """Calls train_step_fn(session, *args, **kwargs) until a stop is requested."""
     args, kwargs = args or (), kwargs or {}
     with supervisor.managed_session(master) as session:
         while not supervisor.should_stop():

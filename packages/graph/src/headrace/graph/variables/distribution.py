@@ -1,4 +1,4 @@
-"""How the copies of a variable on several devices agree; kept for TF 1.x's messages."""
+"""Synchronisation and aggregation of replicated variables, for TF 1.x's messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 class VariableSynchronization(enum.Enum):
-    """When copies of a variable are brought together; one copy needs none."""
+    """When replicas of a variable are synchronised; stored, without effect."""
 
     AUTO = 0
     NONE = 1
@@ -15,7 +15,7 @@ class VariableSynchronization(enum.Enum):
 
 
 class VariableAggregation(enum.Enum):
-    """How updates of several copies are put together; one copy needs none."""
+    """How updates of replicas are aggregated; stored, without effect."""
 
     NONE = 0
     SUM = 1

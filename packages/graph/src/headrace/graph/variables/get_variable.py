@@ -1,4 +1,4 @@
-"""get_variable: finds a variable by name, or makes it."""
+"""get_variable: returns a variable by name, or creates it."""
 
 from __future__ import annotations
 
@@ -40,19 +40,22 @@ def get_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Variable:
-    """The variable of a name in the current variable scope; made where it is not there.
+    """Returns a variable of the current variable scope by name, or creates it.
 
     Args:
-      name: within the scope.
-      shape: of a new variable, or that a found one must have.
-      dtype: float32 where nothing says another.
-      initializer: `f(shape, dtype)`, or a value; the scope's where None, at last Glorot uniform.
-      regularizer: variable -> loss, kept in GraphKeys.REGULARIZATION_LOSSES.
-      partitioner: `f(shape, dtype)` -> number of parts on each axis.
-      custom_getter: `f(getter, name, **kwargs)`, called in the place of the maker.
+      name: name in the scope.
+      shape: shape of a new variable, or required shape of an existing one.
+      dtype: dtype; by default that of the scope, or float32.
+      initializer: `f(shape, dtype)` or a value; by default that of the scope, or Glorot uniform.
+      regularizer: function from the variable to a loss, added to
+        GraphKeys.REGULARIZATION_LOSSES.
+      partitioner: `f(shape, dtype)` that returns the number of partitions of each axis.
+      custom_getter: `f(getter, name, **kwargs)`, called instead of the default getter.
       trainable, collections, caching_device, validate_shape, use_resource, constraint,
-        synchronization, aggregation: as for Variable.
-    Raises: ValueError where the scope's reuse and what is there disagree, or shape or type do.
+        synchronization, aggregation: as in Variable.
+    Returns: a Variable, or a PartitionedVariable.
+    Raises: ValueError if the variable exists and the scope does not reuse, or does not exist and
+      the scope requires it, or for another shape or dtype.
     """
     scope = get_variable_scope()
     with name_scope(None):
@@ -93,7 +96,7 @@ def get_local_variable(
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Variable:
-    """As get_variable: never trainable, and in GraphKeys.LOCAL_VARIABLES."""
+    """Same as get_variable, for non-trainable variables in GraphKeys.LOCAL_VARIABLES."""
     collections = list(collections or ())
     if GraphKeys.LOCAL_VARIABLES not in collections:
         collections.append(GraphKeys.LOCAL_VARIABLES)

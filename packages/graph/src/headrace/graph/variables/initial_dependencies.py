@@ -1,4 +1,4 @@
-"""Initial values that read other variables: rewritten, so that no order of running is wrong."""
+"""Rewrites initial values that read other variables, so that initialisation has any order."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headrace.graph.framework.operation import Operation, Tensor
 
 
 def without_uninitialized(name: str, value: Tensor) -> Tensor:
-    """The same value, computed from the initialised values of the variables that it reads.
+    """Replaces the variables that a value reads by their initialised values.
 
-    So variables may be initialised in any order, in one run.
+    This way all variables can be initialised in one run, in any order.
     """
     return _rewritten(name, value, {}, 0)
 
@@ -26,7 +26,7 @@ def _rewritten(name: str, tensor: Tensor, done: dict[Operation, Any], depth: int
     if source in done:
         new = done[source]
     else:
-        done[source] = source  # what goes round in a loop is left as it is
+        done[source] = source  # values in loops are left unchanged
         new = done[source] = _rewritten_op(name, source, done, depth + 1)
     return tensor if new is source else new.outputs[tensor.value_index]
 

@@ -1,4 +1,4 @@
-"""Initial values of variables: objects that are called with a shape and a type."""
+"""Initializers: callables that create initial values for a shape and dtype."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 class Initializer:
-    """What makes an initial value: `f(shape, dtype=None, partition_info=None) -> Tensor`."""
+    """Base class of initializers: `f(shape, dtype=None, partition_info=None) -> Tensor`."""
 
     def __call__(
         self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -23,12 +23,12 @@ class Initializer:
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Makes one from get_config's arguments."""
+        """Creates an initializer from the result of get_config."""
         return cls(**{k: v for k, v in config.items() if k != "dtype" or "dtype" in _fields(cls)})
 
 
@@ -37,7 +37,7 @@ def _fields(cls: type) -> Any:
 
 
 class _Typed(Initializer):
-    """An initializer with a type of its own, for calls that give none."""
+    """An initializer with a default dtype."""
 
     def __init__(self, dtype: DTypeLike = float32) -> None:
         self.dtype = as_dtype(dtype)
@@ -46,7 +46,7 @@ class _Typed(Initializer):
         return self.dtype if dtype is None else as_dtype(dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"dtype": self.dtype.name}
 
 
@@ -64,7 +64,7 @@ def _zero(dtype: Any) -> Any:
 
 
 class Zeros(_Typed):
-    """All elements are zero (empty, for strings)."""
+    """Initializes to zeros ("" for strings)."""
 
     def __call__(
         self, shape: Any, dtype: DTypeLike | None = None, partition_info: Any = None
@@ -74,7 +74,7 @@ class Zeros(_Typed):
 
 
 class Ones(_Typed):
-    """All elements are one."""
+    """Initializes to ones."""
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
         dtype = self._type(dtype).base_dtype
@@ -82,12 +82,13 @@ class Ones(_Typed):
 
 
 class Constant(_Typed):
-    """Elements are those of a value, the last one repeated.
+    """Initializes to the elements of a value; the last one is repeated.
 
     Args:
-      value: number, or list or array of them, in row-major order.
-      dtype: type, where a call gives none.
-      verify_shape: refuse a value of another shape.
+      value: number, list or array, in row-major order.
+      dtype: default dtype.
+      verify_shape: require a value of the shape of the variable.
+    Raises: TypeError for other values.
     """
 
     def __init__(
@@ -110,12 +111,12 @@ class Constant(_Typed):
         return constant(self.value, self._type(dtype), shape=shape, verify_shape=verify)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"value": self.value, "dtype": self.dtype.name}
 
 
 class _Random(_Typed):
-    """A random initializer: with seed and type."""
+    """Base class of random initializers, with seed and default dtype."""
 
     def __init__(self, seed: int | None, dtype: DTypeLike) -> None:
         super().__init__(dtype)
@@ -131,7 +132,7 @@ def _random(kind: str, shape: Any, a: Any, b: Any, dtype: Any, seed: Any) -> Any
 
 
 class RandomUniform(_Random):
-    """Uniform from minval to maxval."""
+    """Samples from the uniform distribution over [minval, maxval)."""
 
     def __init__(
         self,
@@ -150,7 +151,7 @@ class RandomUniform(_Random):
         return _random("random_uniform", shape, self.minval, maxval, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {
             "minval": self.minval,
             "maxval": self.maxval,
@@ -160,7 +161,7 @@ class RandomUniform(_Random):
 
 
 class RandomNormal(_Random):
-    """Normal with a mean and a standard deviation."""
+    """Samples from a normal distribution."""
 
     _kind = "random_normal"
 
@@ -183,7 +184,7 @@ class RandomNormal(_Random):
         return _random(self._kind, shape, self.mean, self.stddev, self._type(dtype), self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {
             "mean": self.mean,
             "stddev": self.stddev,
@@ -193,13 +194,13 @@ class RandomNormal(_Random):
 
 
 class TruncatedNormal(RandomNormal):
-    """Normal, with what is over two standard deviations off drawn again."""
+    """Samples from a normal distribution, truncated at two standard deviations."""
 
     _kind = "truncated_normal"
 
 
 class UniformUnitScaling(_Random):
-    """Uniform, scaled so that a linear layer keeps the variance of its input."""
+    """Samples uniformly, scaled so that a linear layer preserves the variance of its input."""
 
     def __init__(
         self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = float32
@@ -216,18 +217,18 @@ class UniformUnitScaling(_Random):
         return _random("random_uniform", shape, -bound, bound, self._type(dtype), self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"factor": self.factor, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class VarianceScaling(_Random):
-    """Random, with the variance scale / n, n being the number of inputs, outputs, or their mean.
+    """Samples with variance scale / n, where n is the number of inputs, outputs, or their mean.
 
     Args:
-      scale: above 0.
+      scale: factor above 0.
       mode: "fan_in", "fan_out" or "fan_avg".
       distribution: "normal" (truncated), "truncated_normal", "untruncated_normal" or "uniform".
-    Raises: ValueError for others.
+    Raises: ValueError for other values.
     """
 
     def __init__(
@@ -260,7 +261,7 @@ class VarianceScaling(_Random):
         count = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2.0}
         variance = self.scale / max(1.0, count[self.mode])
         if self.distribution in ("normal", "truncated_normal"):
-            # A normal cut off at two standard deviations has this much less of one.
+            # Standard deviation of a unit normal truncated at two standard deviations.
             stddev = math.sqrt(variance) / 0.87962566103423978
             return _random("truncated_normal", shape, 0.0, stddev, dtype, self.seed)
         if self.distribution == "untruncated_normal":
@@ -269,7 +270,7 @@ class VarianceScaling(_Random):
         return _random("random_uniform", shape, -bound, bound, dtype, self.seed)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {
             "scale": self.scale,
             "mode": self.mode,
@@ -280,7 +281,7 @@ class VarianceScaling(_Random):
 
 
 def fans(shape: Any) -> tuple[int, int]:
-    """(inputs, outputs) of one unit of a layer with weights of a shape."""
+    """Returns (fan_in, fan_out) of weights of a shape."""
     dims = [int(d) for d in shape]
     if not dims:
         return 1, 1
@@ -291,30 +292,29 @@ def fans(shape: Any) -> tuple[int, int]:
 
 
 class GlorotUniform(VarianceScaling):
-    """Uniform with variance 2 / (inputs + outputs). Source: Glorot and Bengio 2010."""
+    """Samples uniformly with variance 2 / (fan_in + fan_out). Source: Glorot and Bengio 2010."""
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
 class GlorotNormal(VarianceScaling):
-    """Truncated normal with variance 2 / (inputs + outputs). Source: Glorot and Bengio 2010."""
+    """Truncated normal, variance 2 / (fan_in + fan_out). Source: Glorot and Bengio 2010."""
 
     def __init__(self, seed: int | None = None, dtype: DTypeLike = float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
 class Orthogonal(_Random):
-    """A random orthogonal matrix (the axes before the last one flattened), times gain.
-
+    """A random orthogonal matrix times gain; all axes but the last are flattened.
     Source: Saxe et al. 2014.
     """
 
@@ -336,19 +336,19 @@ class Orthogonal(_Random):
         flat = [max(rows, columns), min(rows, columns)]
         a = _random("random_normal", flat, 0.0, 1.0, self._type(dtype), self.seed)
         q, r = op("Qr", a, full_matrices=False)
-        # The signs of r's diagonal make the distribution uniform.
+        # Multiplying by the signs of the diagonal of r makes the distribution uniform.
         q = op("Mul", q, op("Sign", op("DiagPart", r)), name="mul")
         if rows < columns:
             q = op("Transpose", q, [1, 0])
         return op("Mul", self.gain, op("Reshape", q, dims), name="mul")
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class Identity(_Typed):
-    """An identity matrix, times gain."""
+    """An identity matrix times gain. Raises: ValueError, when called, for another rank."""
 
     def __init__(self, gain: float = 1.0, dtype: DTypeLike = float32) -> None:
         super().__init__(dtype)
@@ -366,7 +366,7 @@ class Identity(_Typed):
         return constant(matrix.astype(dtype.as_numpy_dtype), name="eye")
 
     def get_config(self) -> dict[str, Any]:
-        """The arguments that make an equal one."""
+        """Returns the arguments of the constructor."""
         return {"gain": self.gain, "dtype": self.dtype.name}
 
 
@@ -385,20 +385,20 @@ identity_initializer = identity = Identity
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal with variance 2 / inputs. Source: He et al. 2015."""
+    """Returns a truncated normal initializer, variance 2 / fan_in. Source: He et al. 2015."""
     return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
 
 
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform with variance 2 / inputs. Source: He et al. 2015."""
+    """Returns a uniform initializer, variance 2 / fan_in. Source: He et al. 2015."""
     return VarianceScaling(2.0, "fan_in", "uniform", seed)
 
 
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Truncated normal with variance 1 / inputs. Source: LeCun et al. 1998."""
+    """Returns a truncated normal initializer, variance 1 / fan_in. Source: LeCun et al. 1998."""
     return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
 
 
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Uniform with variance 1 / inputs. Source: LeCun et al. 1998."""
+    """Returns a uniform initializer, variance 1 / fan_in. Source: LeCun et al. 1998."""
     return VarianceScaling(1.0, "fan_in", "uniform", seed)

@@ -1,4 +1,4 @@
-"""Variables cut in parts along one axis."""
+"""PartitionedVariable: a variable split along one axis."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ else:
 
 
 class PartitionedVariable(TensorOperators):
-    """A variable in parts; read as a whole it is their concatenation.
+    """A variable split along one axis; its value is the concatenation of its partitions.
 
     Args:
-      name: of the whole.
-      shape: of the whole.
-      dtype: of the whole.
-      variable_list: the parts, in order.
-      partitions: number of parts on each axis; more than one on one axis at most.
-    Raises: TypeError or ValueError where these do not fit together.
+      name: name of the full variable.
+      shape: shape of the full variable.
+      dtype: dtype of the variable.
+      variable_list: the partitions, in order.
+      partitions: number of partitions of each axis; above 1 for at most one axis.
+    Raises: TypeError or ValueError for inconsistent arguments.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class PartitionedVariable(TensorOperators):
     graph = property(lambda self: self._variable_list[0].graph, doc="The graph that it is in.")
 
     def get_shape(self) -> TensorShape:
-        """Shape of the whole."""
+        """Returns the full shape."""
         return self._shape
 
     def _get_variable_list(self) -> list[Any]:
@@ -76,7 +76,7 @@ class PartitionedVariable(TensorOperators):
         return len(self._variable_list)
 
     def as_tensor(self) -> Tensor:
-        """The parts put together."""
+        """Returns the concatenated partitions."""
         values = [v.value() for v in self._variable_list]
         if len(values) > 1:
             with name_scope(self._name + "/ConcatPartitions/"):
@@ -90,7 +90,7 @@ class PartitionedVariable(TensorOperators):
     def assign(
         self, value: Any, use_locking: bool = False, name: Any = None, read_value: bool = True
     ) -> Any:
-        """Sets all parts from a value of the whole's shape; returns each part's assign."""
+        """Assigns a value of the full shape; returns the assignment of each partition."""
         axis = self._partition_axes()[0]
         sizes = [v.shape.as_list()[axis] for v in self._variable_list]
         parts = [value]
@@ -126,15 +126,16 @@ operators.overload(PartitionedVariable)
 
 
 def split_shape(shape: list[int], partitions: list[int]) -> list[tuple[list[int], list[int]]]:
-    """(offset, shape) of each part; the first ones take what does not divide evenly.
+    """Returns (offset, shape) of each partition; the first ones take the remainder.
 
-    Raises: ValueError for more parts than the axis has indices.
+    Raises: ValueError for more partitions than the axis has elements.
     """
     axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
     count = partitions[axis]
     if count > shape[axis]:
         raise ValueError(
-            f"Partitioning axis {axis} of shape {shape} into {count} parts: it has fewer indices"
+            f"Partitioning axis {axis} of shape {shape} into {count} partitions: it has fewer "
+            f"elements"
         )
     size, longer = divmod(shape[axis], count)
     parts = []

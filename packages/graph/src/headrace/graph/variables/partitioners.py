@@ -1,4 +1,4 @@
-"""Partitioners: functions that choose the number of parts of a variable on each axis."""
+"""Partitioners: functions that choose the number of partitions of each axis of a variable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Callable[..., list[int]]:
-    """A partitioner: num_shards parts on one axis (or as many as it has indices)."""
+    """Returns a partitioner: num_shards partitions of one axis, or fewer for a shorter axis."""
 
     def partitioner(shape: Any, **_: Any) -> list[int]:
         parts = [1] * len(shape)
@@ -34,9 +34,9 @@ def variable_axis_size_partitioner(
     bytes_per_string_element: int = 16,
     max_shards: int | None = None,
 ) -> Callable[..., list[int]]:
-    """A partitioner: as many parts on one axis as keep each under max_shard_bytes.
+    """Returns a partitioner that keeps the partitions of one axis below max_shard_bytes.
 
-    Raises: ValueError for sizes below 1.
+    Raises: ValueError for sizes below 1; when called, for a shape that is not fully defined.
     """
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError(
@@ -72,7 +72,7 @@ def min_max_variable_partitioner(
     min_slice_size: int = 256 << 10,
     bytes_per_string_element: int = 16,
 ) -> Callable[..., list[int]]:
-    """A partitioner: parts on one axis of min_slice_size bytes at least, max_partitions at most."""
+    """Returns a partitioner: at most max_partitions, each of at least min_slice_size bytes."""
 
     def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
         shape = as_shape(shape)
@@ -98,7 +98,10 @@ def create_partitioned_variables(
     name: str | None = None,
     reuse: bool | _ReuseMode | None = None,
 ) -> list[Any]:
-    """The parts of a variable, cut as slicing says (number of parts on each axis)."""
+    """Creates the partitions of a variable; slicing is the number of partitions of each axis.
+
+    Raises: ValueError if slicing does not fit the shape.
+    """
     if len(shape) != len(slicing):
         raise ValueError(f"The 'shape' and 'slicing' must have the same length: {shape}, {slicing}")
     if any(s < 1 for s in slicing):

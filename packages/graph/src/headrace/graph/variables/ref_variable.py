@@ -1,4 +1,4 @@
-"""The default kind of variable: readers hold a reference to its storage."""
+"""Reference variables, the default kind: ops read them through a reference to their storage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.graph.variables.variable import Variable, variable_kind
 
 @variable_kind(use_resource=False)
 class RefVariable(Variable):
-    """A variable whose readers hold a reference to its storage (VariableV2, Assign, ...)."""
+    """A reference variable (VariableV2, Assign, ...)."""
 
     def _build(
         self,
@@ -60,16 +60,16 @@ class RefVariable(Variable):
 
     @property
     def dtype(self) -> DType:
-        """Reference type of the value."""
+        """Reference dtype of the value."""
         return self._variable.dtype
 
     @property
     def shape(self) -> TensorShape:
-        """Its shape as far as it is known."""
+        """The static shape."""
         return self._variable.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
-        """Adds to what is known of its shape."""
+        """Merges `shape` into the static shape. Raises: ValueError if they are incompatible."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 
@@ -80,11 +80,11 @@ class RefVariable(Variable):
         return self._variable
 
     def value(self) -> Tensor:
-        """A tensor of its value at some moment of the run."""
+        """Returns a tensor of its value at some time of the run."""
         return self._snapshot
 
     def read_value(self) -> Tensor:
-        """A tensor of its value, read after the control dependencies in force."""
+        """Returns its value, read after the active control dependencies."""
         return op("Identity", self._variable, name="read")
 
     def assign(
@@ -94,7 +94,7 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Sets it; returns the new value's reference, or the Operation."""
+        """Assigns a value; returns the reference, or the Operation if read_value is False."""
         done = state.assign(self._variable, value, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
@@ -105,7 +105,7 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds to it; returns as `assign`."""
+        """Adds a value; returns as `assign`."""
         done = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
@@ -116,10 +116,10 @@ class RefVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtracts from it; returns as `assign`."""
+        """Subtracts a value; returns as `assign`."""
         done = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None where it lies outside of export_scope."""
+        """Returns the VariableDef message, or None if it is outside of export_scope."""
         return self._to_proto(self._snapshot.name, False, export_scope)

@@ -1,4 +1,4 @@
-"""The other kind of variable: read and assigned through a handle."""
+"""Resource variables: ops read and assign them through a handle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.graph.variables.variable import Variable, variable_kind
 
 @variable_kind(use_resource=True)
 class ResourceVariable(Variable):
-    """A variable that is read and assigned through a handle (VarHandleOp, ReadVariableOp, ...)."""
+    """A resource variable (VarHandleOp, ReadVariableOp, ...)."""
 
     def _build(
         self,
@@ -80,7 +80,7 @@ class ResourceVariable(Variable):
 
     @property
     def handle(self) -> Tensor:
-        """The resource tensor that leads to its storage."""
+        """The resource handle of its storage."""
         return self._handle
 
     @property
@@ -90,28 +90,28 @@ class ResourceVariable(Variable):
 
     @property
     def dtype(self) -> DType:
-        """Type of the value."""
+        """Dtype of the value."""
         return self._dtype
 
     @property
     def shape(self) -> TensorShape:
-        """Its shape as far as it is known."""
+        """The static shape."""
         return self._shape
 
     @property
     def create(self) -> Operation:
-        """The Operation that gives it its initial value."""
+        """The Operation that initialises it."""
         return self._initializer_op
 
     def is_initialized(self, name: str | None = None) -> Tensor:
-        """Whether it has a value."""
+        """Returns whether it is initialised, [] bool."""
         return op("VarIsInitializedOp", self._handle, name=name)
 
     def _as_graph_element(self) -> Tensor:
         return self._graph_element
 
     def value(self) -> Tensor:
-        """A tensor of its value, read here and now."""
+        """Returns its value, from a new read op."""
         if self._cached is not None:
             return self._cached
         with get_default_graph().colocate_with(None, ignore_existing=True):
@@ -119,13 +119,13 @@ class ResourceVariable(Variable):
                 return self._read()
 
     def read_value(self) -> Tensor:
-        """A tensor of its value, read after the control dependencies in force."""
+        """Returns its value, read after the active control dependencies."""
         with name_scope("Read"):
             value = self._read()
         return op("Identity", value)
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
-        """The rows that indices name."""
+        """Gathers rows of its value."""
         with name_scope("Gather" if name is None else name) as scope:
             return op("ResourceGather", self._handle, indices, dtype=self._dtype, name=scope)
 
@@ -155,7 +155,7 @@ class ResourceVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Sets it; returns the new value's tensor, or the Operation."""
+        """Assigns a value; returns the new value, or the Operation if read_value is False."""
         return self._changed_by("AssignVariableOp", value, name, read_value, True)
 
     def assign_add(
@@ -165,7 +165,7 @@ class ResourceVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds to it; returns as `assign`."""
+        """Adds a value; returns as `assign`."""
         return self._changed_by("AssignAddVariableOp", delta, name, read_value, False)
 
     def assign_sub(
@@ -175,10 +175,10 @@ class ResourceVariable(Variable):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtracts from it; returns as `assign`."""
+        """Subtracts a value; returns as `assign`."""
         return self._changed_by("AssignSubVariableOp", delta, name, read_value, False)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None where it lies outside of export_scope."""
+        """Returns the VariableDef message, or None if it is outside of export_scope."""
         element = self._cached if self._cached is not None else self._graph_element
         return self._to_proto(element.name, True, export_scope)

@@ -1,4 +1,4 @@
-"""Which part of a larger variable a variable is."""
+"""SaveSliceInfo: the slice of a partitioned variable."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from headrace.graph.framework import import_scope as scope_names
 
 
 class SaveSliceInfo:
-    """Which part of a larger variable a variable is, as checkpoints note it.
+    """The slice of a partitioned variable that a variable holds, for checkpoints.
 
     Args:
-      full_name: name of the whole.
+      full_name: name of the partitioned variable.
       full_shape: its shape.
-      var_offset: first index of the part, on each axis.
-      var_shape: shape of the part.
+      var_offset: first index of the slice on each axis.
+      var_shape: shape of the slice.
     """
 
     def __init__(
@@ -39,13 +39,13 @@ class SaveSliceInfo:
 
     @property
     def spec(self) -> str:
-        """ "full shape offset,length:offset,length" as the save ops take it."""
+        """ "full shape offset,length:offset,length", the format of the save ops."""
         full = " ".join([str(d) for d in self.full_shape]) + " "
         parts = [f"{o},{n}" for o, n in zip(self.var_offset, self.var_shape)]
         return full + ":".join(parts)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The SaveSliceInfoDef message; None where it lies outside of export_scope."""
+        """Returns the SaveSliceInfoDef message, or None if it is outside of export_scope."""
         from headrace.formats.proto.variable_pb2 import SaveSliceInfoDef
 
         name = self.full_name or ""

@@ -1,4 +1,4 @@
-"""make_template: a function whose variables are made at the first call and shared by the rest."""
+"""make_template: functions whose calls share the variables created by the first call."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def make_template(
     """Wraps a function so that all its calls share their get_variable variables.
 
     Args:
-      name_: of its variable scope, made unique.
-      func_: builds a part of a graph.
-      create_scope_now_: open the scope now, and not at the first call.
-      unique_name_: the scope's name as it is.
-      custom_getter_: for get_variable inside.
+      name_: name of the variable scope, made unique.
+      func_: function that adds operations to the graph.
+      create_scope_now_: open the scope now instead of at the first call.
+      unique_name_: exact name of the scope.
+      custom_getter_: custom getter of get_variable in the function.
       kwargs: arguments fixed for all calls.
+    Returns: a Template.
+    Raises: ValueError without a name; when called, for variables created after the first call.
     """
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
@@ -35,7 +37,7 @@ def make_template(
 
 
 class Template:
-    """A function with variables of its own; see make_template."""
+    """A function with shared variables; see make_template."""
 
     def __init__(
         self,
@@ -84,17 +86,17 @@ class Template:
 
     @property
     def name(self) -> str:
-        """The name given to it."""
+        """The given name."""
         return self._name
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The function wrapped."""
+        """The wrapped function."""
         return self._func
 
     @property
     def variable_scope(self) -> VariableScope | None:
-        """Its variable scope; None before it is open."""
+        """Its variable scope; None before it is opened."""
         return self._scope
 
     @property

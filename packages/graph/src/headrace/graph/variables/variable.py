@@ -1,4 +1,4 @@
-"""Variables: values that outlive a run. Reference variables by default, resources on demand."""
+"""Variable, the common class of reference and resource variables."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ else:
 
 
 class _ByKind(type):
-    """Makes `Variable(...)` the kind of variable that its arguments and scope ask for."""
+    """Metaclass: `Variable(...)` creates a reference or resource variable."""
 
     if not TYPE_CHECKING:  # type checkers read the parameters of Variable.__init__
 
@@ -85,12 +85,12 @@ def _construct(**kwargs: Any) -> Any:
     return _kinds[bool(use_resource)](**kwargs)
 
 
-# By use_resource. The package `variables` imports both kinds, and each registers itself.
+# By use_resource. The package `variables` imports both classes, which register themselves.
 _kinds: dict[bool, type[Variable]] = {}
 
 
 def variable_kind(use_resource: bool) -> Callable[[type[_Kind]], type[_Kind]]:
-    """Decorator: registers the class that `Variable(..., use_resource=use_resource)` makes."""
+    """Decorator: registers the class of `Variable(..., use_resource=use_resource)`."""
 
     def register(cls: type[_Kind]) -> type[_Kind]:
         _kinds[use_resource] = cls
@@ -104,30 +104,31 @@ def _wrapped(creator: Any, following: Any) -> Any:
 
 
 def get_default_graph_creators() -> list[Any]:
-    """The creators that variable_creator_scope has put in force, outermost first."""
+    """Returns the active creators of variable_creator_scope, outermost first."""
     return getattr(get_default_graph()._local, "variable_creators", [])
 
 
 class Variable(TensorOperators, metaclass=_ByKind):
-    """A value that outlives a run, with TF 1.x's arguments.
+    """A value that persists between runs.
 
     Args:
-      initial_value: tensor, or what converts to one, or a function without arguments that
-        returns it; it sets type and shape.
-      trainable: whether optimizers change it by default.
-      collections: of the graph, to be added to; [GraphKeys.GLOBAL_VARIABLES] where None.
-      validate_shape: False lets the shape be unknown and change.
-      caching_device: device on which readers find a copy.
-      name: made unique.
-      variable_def: VariableDef message: take a variable that is in the graph already.
-      dtype: type of the value; initial_value's where None.
+      initial_value: tensor, convertible value, or function without arguments that returns one; it
+        determines dtype and shape.
+      trainable: whether optimizers update it by default.
+      collections: collections to add it to; [GraphKeys.GLOBAL_VARIABLES] if None.
+      validate_shape: False allows an unknown or changing shape.
+      caching_device: device of the copy that readers use.
+      name: name, made unique.
+      variable_def: VariableDef message of an existing variable to use.
+      dtype: dtype of the value; by default that of initial_value.
       expected_shape: ignored, as in TF 1.x.
-      import_scope: prefix for the names in variable_def.
+      import_scope: prefix of the names in variable_def.
       constraint: projection that optimizers apply after each update.
-      use_resource: make a resource variable; what the variable scope says where None.
-      synchronization, aggregation: kept, for the messages.
-      shape: declared shape, where it is less than initial_value's.
-    Raises: ValueError for no initial value, or one without a shape.
+      use_resource: create a resource variable; None uses the setting of the variable scope.
+      synchronization, aggregation: stored, without effect.
+      shape: declared shape, if less specific than that of initial_value.
+    Raises: ValueError without an initial value, for one of unknown shape, for a constraint that is
+      not callable, or for collections that are not a list.
     """
 
     _tensor_name: str
@@ -199,7 +200,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
         raise NotImplementedError
 
     def _make_initial_value(self, initial_value: Any, scope: str, dtype: DType | None) -> Tensor:
-        """The initial value's tensor; what a function makes is colocated with the variable."""
+        """Creates the initial value; operations of an initial function are colocated."""
         if not callable(initial_value):
             return convert_to_tensor(initial_value, dtype, name="initial_value")
         graph = get_default_graph()
@@ -207,7 +208,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
             with graph.name_scope("Initializer"), graph.device(None):
                 return convert_to_tensor(initial_value(), dtype, name="initial_value")
 
-    # -- what it is ------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -216,46 +217,46 @@ class Variable(TensorOperators, metaclass=_ByKind):
 
     @property
     def op(self) -> Operation:
-        """The Operation that stands for its storage."""
+        """The Operation of its storage."""
         raise NotImplementedError
 
     @property
     def dtype(self) -> DType:
-        """Type of the value."""
+        """Dtype of the value."""
         raise NotImplementedError
 
     @property
     def graph(self) -> Any:
-        """The graph that it is in."""
+        """The graph of the variable."""
         return self.op.graph
 
     @property
     def device(self) -> str:
-        """Its device as far as the program says it."""
+        """The requested device; may be partial."""
         return self.op.device
 
     @property
     def shape(self) -> TensorShape:
-        """Its shape as far as it is known."""
+        """The static shape."""
         raise NotImplementedError
 
     def get_shape(self) -> TensorShape:
-        """Its shape as far as it is known."""
+        """The static shape."""
         return self.shape
 
     @property
     def initializer(self) -> Operation:
-        """The Operation that gives it its initial value."""
+        """The Operation that initialises it."""
         return self._initializer_op
 
     @property
     def initial_value(self) -> Tensor:
-        """The tensor of its initial value; it may change from run to run."""
+        """The tensor of its initial value, which may differ between runs."""
         return self._initial_value
 
     @property
     def trainable(self) -> bool:
-        """Whether optimizers change it by default."""
+        """Whether optimizers update it by default."""
         return self._trainable
 
     @property
@@ -265,22 +266,22 @@ class Variable(TensorOperators, metaclass=_ByKind):
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """As given."""
+        """The given value."""
         return self._synchronization
 
     @property
     def aggregation(self) -> VariableAggregation:
-        """As given."""
+        """The given value."""
         return self._aggregation
 
     # -- its value -------------------------------------------------------------------------
 
     def value(self) -> Tensor:
-        """A tensor of its value at some moment of the run."""
+        """Returns a tensor of its value at some time of the run."""
         raise NotImplementedError
 
     def read_value(self) -> Tensor:
-        """A tensor of its value, read after the control dependencies in force."""
+        """Returns its value, read after the active control dependencies."""
         raise NotImplementedError
 
     def _as_tensor(self) -> Tensor:
@@ -290,14 +291,14 @@ class Variable(TensorOperators, metaclass=_ByKind):
         return self.value()
 
     def eval(self, session: SessionLike | None = None) -> Any:
-        """Its value in a session; the default one where None."""
+        """Evaluates it in a session, by default the default session. Raises: as Tensor.eval."""
         return self._as_graph_element().eval(session=session)
 
     def _as_graph_element(self) -> Tensor:
         raise NotImplementedError
 
     def initialized_value(self) -> Tensor:
-        """Its value where it has one, else its initial value."""
+        """Returns its value if it is initialised, otherwise its initial value."""
         from headrace.graph.control_flow.cond import cond
 
         with init_scope():
@@ -306,9 +307,9 @@ class Variable(TensorOperators, metaclass=_ByKind):
             )
 
     def load(self, value: TensorLike, session: SessionLike | None = None) -> None:
-        """Sets it at once, in a session; the default one where None.
+        """Assigns a value immediately, in a session, by default the default session.
 
-        Raises: ValueError without a session.
+        Raises: ValueError if there is no session.
         """
         from headrace.graph.framework.default_session import get_default_session
 
@@ -324,7 +325,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
     def _initializer_input(self) -> Tensor:
         return self.initializer.inputs[1]
 
-    # -- changing it -----------------------------------------------------------------------
+    # -- updates ---------------------------------------------------------------------------
 
     def assign(
         self,
@@ -333,7 +334,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Sets it; returns the new value's tensor, or the Operation where read_value is False."""
+        """Assigns a value; returns the new value, or the Operation if read_value is False."""
         raise NotImplementedError
 
     def assign_add(
@@ -343,7 +344,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds to it; returns as `assign`."""
+        """Adds a value; returns as `assign`."""
         raise NotImplementedError
 
     def assign_sub(
@@ -353,7 +354,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Subtracts from it; returns as `assign`."""
+        """Subtracts a value; returns as `assign`."""
         raise NotImplementedError
 
     def __iadd__(self, other: TensorLike) -> NoReturn:
@@ -381,49 +382,49 @@ class Variable(TensorOperators, metaclass=_ByKind):
         )
 
     def count_up_to(self, limit: int) -> Tensor:
-        """Adds 1 up to a limit; see ops.state.count_up_to."""
+        """Increments it up to a limit; see hr.count_up_to."""
         return state.count_up_to(self, limit)
 
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Sets the rows that IndexedSlices name; returns the new value."""
+        """Sets the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_update, sparse_delta, use_locking, name)
 
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Adds to the rows that IndexedSlices name; returns the new value."""
+        """Adds to the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_add, sparse_delta, use_locking, name)
 
     def scatter_sub(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Subtracts from the rows that IndexedSlices name; returns the new value."""
+        """Subtracts from the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_sub, sparse_delta, use_locking, name)
 
     def scatter_mul(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Multiplies the rows that IndexedSlices name; returns the new value."""
+        """Multiplies the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_mul, sparse_delta, use_locking, name)
 
     def scatter_div(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Divides the rows that IndexedSlices name; returns the new value."""
+        """Divides the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_div, sparse_delta, use_locking, name)
 
     def scatter_min(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Takes the minimum with the rows that IndexedSlices name; returns the new value."""
+        """Takes the minimum with the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_min, sparse_delta, use_locking, name)
 
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Tensor:
-        """Takes the maximum with the rows that IndexedSlices name; returns the new value."""
+        """Takes the maximum with the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_max, sparse_delta, use_locking, name)
 
     def _scattered(self, function: Any, delta: Any, use_locking: bool, name: str | None) -> Tensor:
@@ -434,19 +435,19 @@ class Variable(TensorOperators, metaclass=_ByKind):
     def scatter_nd_update(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
-        """Sets the slices that index vectors name; returns the new value."""
+        """Sets slices by coordinates; returns the new value."""
         return state.scatter_nd_update(self, indices, updates, name=name)
 
     def scatter_nd_add(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
-        """Adds to the slices that index vectors name; returns the new value."""
+        """Adds to slices by coordinates; returns the new value."""
         return state.scatter_nd_add(self, indices, updates, name=name)
 
     def scatter_nd_sub(
         self, indices: TensorLike, updates: TensorLike, name: str | None = None
     ) -> Tensor:
-        """Subtracts from the slices that index vectors name; returns the new value."""
+        """Subtracts from slices by coordinates; returns the new value."""
         return state.scatter_nd_sub(self, indices, updates, name=name)
 
     # -- parts of a partitioned variable -----------------------------------------------------
@@ -460,14 +461,14 @@ class Variable(TensorOperators, metaclass=_ByKind):
     # -- messages --------------------------------------------------------------------------
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """The VariableDef message; None where it lies outside of export_scope."""
+        """Returns the VariableDef message, or None if it is outside of export_scope."""
         raise NotImplementedError
 
     def _to_proto(self, snapshot: str, is_resource: bool, export_scope: str | None) -> Any:
         return variable_def(self, snapshot, is_resource, export_scope)
 
     def _read_proto(self, message: Any, import_scope: str | None) -> tuple[Any, Any]:
-        """Sets what both kinds have; returns (element of variable_name, of snapshot_name)."""
+        """Sets the common attributes; returns the elements of variable_name and snapshot_name."""
         return read_variable_def(self, message, import_scope)
 
     @staticmethod
@@ -476,7 +477,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
 
     @staticmethod
     def from_proto(variable_def: Proto, import_scope: str | None = None) -> Any:
-        """The variable of a VariableDef message, whose nodes are in the default graph."""
+        """Returns the variable of a VariableDef message; its nodes are in the default graph."""
         return Variable(variable_def=variable_def, import_scope=import_scope)
 
     def __iter__(self) -> Any:

@@ -1,4 +1,4 @@
-"""The variables of a graph: by collection, initialised together, asked whether they are."""
+"""Collections of variables, their initializers, and tests of initialisation."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ _STORAGE = ("Variable", "VariableV2", "VarHandleOp")
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
-    """The variables that are shared and saved."""
+    """Returns the global variables, which are shared and saved."""
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 def all_variables() -> list[Any]:
-    """The older name of global_variables."""
+    """Same as global_variables, its old name."""
     return global_variables()
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """The variables of this process only, which are not saved."""
+    """Returns the local variables of the process, which are not saved."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """The variables that a model's inference needs."""
+    """Returns the variables that inference with the model requires."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def trainable_variables(scope: str | None = None) -> list[Any]:
-    """The variables that optimizers change by default."""
+    """Returns the variables that optimizers update by default."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """The variables of which moving averages are kept."""
+    """Returns the variables with moving averages."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
-    """An operation that initialises variables."""
+    """Creates an operation that initialises variables."""
     from headrace.graph.control_flow.control_flow_ops import group
 
     return group(*[v.initializer for v in var_list], name=name)
@@ -62,7 +62,7 @@ initialize_variables = variables_initializer
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """An operation that initialises the graph's tables."""
+    """Creates an operation that initialises the lookup tables of the graph."""
     from headrace.graph.control_flow.control_flow_ops import group
 
     return group(*get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS), name=name)
@@ -72,7 +72,7 @@ initialize_all_tables = tables_initializer
 
 
 def global_variables_initializer() -> Operation:
-    """An operation that initialises the global variables."""
+    """Creates an operation that initialises the global variables."""
     return variables_initializer(global_variables())
 
 
@@ -80,7 +80,7 @@ initialize_all_variables = global_variables_initializer
 
 
 def local_variables_initializer() -> Operation:
-    """An operation that initialises the local variables."""
+    """Creates an operation that initialises the local variables."""
     return variables_initializer(local_variables())
 
 
@@ -88,12 +88,12 @@ initialize_local_variables = local_variables_initializer
 
 
 def is_variable_initialized(variable: TensorLike) -> Tensor:
-    """Whether a variable has a value."""
+    """Returns whether a variable is initialised, [] bool."""
     return state.is_variable_initialized(variable)
 
 
 def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Operation | None:
-    """An operation that fails with FailedPreconditionError unless all variables have values."""
+    """Creates an operation that fails unless all variables are initialised."""
     from headrace.graph.control_flow.control_flow_ops import group
 
     if var_list is None:
@@ -106,7 +106,7 @@ def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> 
 def report_uninitialized_variables(
     var_list: Any = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
-    """A string vector: the names of the variables that have no value."""
+    """Returns the names of uninitialised variables, [n] string."""
     if var_list is None:
         var_list = global_variables() + local_variables()
         if not var_list:

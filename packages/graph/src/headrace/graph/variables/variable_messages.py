@@ -1,4 +1,4 @@
-"""Variables to VariableDef messages and back."""
+"""Converts variables to VariableDef messages and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.graph.variables.save_slice_info import SaveSliceInfo
 
 
 def variable_def(variable: Any, snapshot: str, is_resource: bool, export_scope: str | None) -> Any:
-    """The VariableDef message of a variable; None where it lies outside of export_scope."""
+    """Returns the VariableDef message of a variable, or None if it is outside of export_scope."""
     from headrace.formats.proto.variable_pb2 import VariableDef
 
     if export_scope is not None and not variable._tensor_name.startswith(export_scope):
@@ -37,7 +37,7 @@ def variable_def(variable: Any, snapshot: str, is_resource: bool, export_scope: 
 
 
 def read_variable_def(variable: Any, message: Any, import_scope: str | None) -> tuple[Any, Any]:
-    """Sets what both kinds have; returns (element of variable_name, of snapshot_name)."""
+    """Sets the common attributes; returns the elements of variable_name and snapshot_name."""
     graph = get_default_graph()
 
     def element(name: str) -> Any:

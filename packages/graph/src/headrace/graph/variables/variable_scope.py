@@ -1,4 +1,4 @@
-"""Variable scopes: the prefix and the defaults of get_variable."""
+"""Variable scopes: name prefix and defaults of get_variable."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SCOPES = ("__varscope",)
 
 
 class VariableScope:
-    """Defaults for get_variable: prefix, reuse, initializer, regularizer, ..."""
+    """Name prefix and defaults of get_variable: reuse, initializer, regularizer, ..."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class VariableScope:
     )
 
     def reuse_variables(self) -> None:
-        """From now on get_variable finds variables, and makes none."""
+        """Makes get_variable reuse existing variables only."""
         self._reuse = True
 
     def set_initializer(self, initializer: Initializer) -> None:
@@ -92,11 +92,11 @@ class VariableScope:
         self._initializer = initializer
 
     def set_dtype(self, dtype: DTypeLike) -> None:
-        """Sets the default type."""
+        """Sets the default dtype."""
         self._dtype = dtype
 
     def set_use_resource(self, use_resource: bool) -> None:
-        """Sets the kind of variable that is made by default."""
+        """Sets whether new variables are resource variables."""
         self._use_resource = use_resource
 
     def set_regularizer(self, regularizer: Regularizer) -> None:
@@ -116,20 +116,20 @@ class VariableScope:
         self._custom_getter = custom_getter
 
     def get_collection(self, name: str) -> list[Any]:
-        """The values of a collection whose names lie in the scope."""
+        """Returns the values of a collection in the scope."""
         scope = self._name + "/" if self._name else self._name
         return get_default_graph().get_collection(name, scope)
 
     def trainable_variables(self) -> list[Any]:
-        """The scope's trainable variables."""
+        """Returns the trainable variables of the scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def global_variables(self) -> list[Any]:
-        """The scope's global variables."""
+        """Returns the global variables of the scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Any]:
-        """The scope's local variables."""
+        """Returns the local variables of the scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def _copy(self, **changes: Any) -> VariableScope:
@@ -158,7 +158,7 @@ class VariableScope:
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
-        """Finds or makes a variable with this scope's defaults; see the function."""
+        """Returns or creates a variable with the defaults of the scope; see hr.get_variable."""
         if regularizer is None:
             regularizer = self._regularizer
         if initializer is None:
@@ -188,7 +188,7 @@ class VariableScope:
 
 
 class _ScopeStore(threading.local):
-    """The current variable scope of a thread in a graph, and how often each was opened."""
+    """The current variable scope of a thread in a graph, and the count of each scope's uses."""
 
     def __init__(self) -> None:
         self.current = VariableScope(False)
@@ -211,7 +211,7 @@ def _get_scopes() -> _ScopeStore:
 
 
 def get_variable_scope() -> VariableScope:
-    """The variable scope in force."""
+    """Returns the current variable scope."""
     return _get_scopes().current
 
 
@@ -228,17 +228,19 @@ def _unique_default(prefix: str) -> str:
 
 
 class variable_scope:  # noqa: N801 - TF's name
-    """Context manager: a prefix and defaults for get_variable, and a name scope with it.
+    """Context manager that sets the prefix and defaults of get_variable, and opens a name scope.
 
     Args:
-      name_or_scope: prefix, or a VariableScope to enter again.
-      default_name: prefix where name_or_scope is None, made unique.
-      values: tensors whose graph becomes the default.
+      name_or_scope: prefix, or a VariableScope to re-enter.
+      default_name: prefix if name_or_scope is None, made unique.
+      values: tensors whose graph becomes the default graph.
       initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource,
-        constraint: defaults inside; inherited where None.
-      reuse: True to find variables only, AUTO_REUSE to find or make them; inherited where None.
-      auxiliary_name_scope: whether to enter a name scope, too.
-    Returns: (as) the VariableScope.
+        constraint: new defaults; None inherits them.
+      reuse: True only reuses variables, AUTO_REUSE reuses or creates them; None inherits it.
+      auxiliary_name_scope: whether to open a name scope.
+    Returns: when entered, the VariableScope.
+    Raises: ValueError without names, or for reuse=True without name_or_scope; TypeError for names
+      of other types.
     """
 
     def __init__(
@@ -310,24 +312,24 @@ class variable_scope:  # noqa: N801 - TF's name
             outer = graph.get_name_scope()
             current = outer + "/" if outer else ""
         if isinstance(target, VariableScope):
-            return stack.enter_context(self._jump(target))
+            return stack.enter_context(self._reenter(target))
         name = _unique_default(self._default_name or "") if target is None else target
-        return stack.enter_context(self._prolong(name, current or name))
+        return stack.enter_context(self._extend(name, current or name))
 
-    def _jump(self, target: VariableScope) -> Any:
+    def _reenter(self, target: VariableScope) -> Any:
         scopes = _get_scopes()
         new = target._copy(reuse=self._reuse or target.reuse)
         self._apply(new, target.custom_getter)
         counts = dict(scopes.counts)
-        return _Put(scopes, new, lambda: scopes.__dict__.update(counts=counts))
+        return _ActiveVariableScope(scopes, new, lambda: scopes.__dict__.update(counts=counts))
 
-    def _prolong(self, name: str, current: str) -> Any:
+    def _extend(self, name: str, current: str) -> Any:
         scopes = _get_scopes()
         old = scopes.current
         full = f"{old.name}/{name}" if old.name else name
         new = old._copy(name=full, reuse=self._reuse or old.reuse, name_scope=current)
         self._apply(new, old.custom_getter)
-        return _Put(scopes, new, lambda: scopes.close_subscopes(full))
+        return _ActiveVariableScope(scopes, new, lambda: scopes.close_subscopes(full))
 
     def _apply(self, scope: VariableScope, inherited: Any) -> None:
         for key, value in self._changes.items():
@@ -340,8 +342,8 @@ class variable_scope:  # noqa: N801 - TF's name
         self._exits.pop().__exit__(*error)
 
 
-class _Put:
-    """Context manager: puts a VariableScope in force."""
+class _ActiveVariableScope:
+    """Context manager: activates a VariableScope."""
 
     def __init__(self, scopes: _ScopeStore, new: VariableScope, leave: Callable[[], None]) -> None:
         self._scopes = scopes
@@ -375,12 +377,12 @@ def variable_op_scope(
     default_name: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """TF 1.x's older spelling of variable_scope."""
+    """Same as variable_scope, its old form."""
     return variable_scope(name_or_scope, default_name=default_name, values=values, **kwargs)
 
 
 class variable_creator_scope:  # noqa: N801 - TF's name
-    """Context manager: variables made inside go through a function first.
+    """Context manager that creates variables through a function.
 
     Args:
       variable_creator: `f(next_creator, **kwargs) -> variable`.
@@ -399,5 +401,5 @@ class variable_creator_scope:  # noqa: N801 - TF's name
 
 
 def no_regularizer(_: Any) -> None:
-    """A regularizer that adds nothing, to switch off a scope's own."""
+    """A regularizer without a loss, which overrides the regularizer of the scope."""
     return None

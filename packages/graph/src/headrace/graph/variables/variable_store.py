@@ -1,4 +1,4 @@
-"""The variables that get_variable has made in a graph: found, made, cut in parts."""
+"""The store of a graph's get_variable variables: lookup, creation and partitioning."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _STORE = ("__variable_store",)
 
 
 class VariableStore:
-    """The variables that get_variable has made in a graph."""
+    """The variables created by get_variable in a graph, by name."""
 
     def __init__(self) -> None:
         self.vars: dict[str, Any] = {}
         self.partitioned: dict[str, PartitionedVariable] = {}
 
     def get(self, name: str, custom_getter: Callable[..., Any] | None, **kwargs: Any) -> Any:
-        """Finds or makes a variable, through the scope's custom getter if it has one."""
+        """Returns or creates a variable, through the custom getter if there is one."""
         if custom_getter is None:
             return self.find_or_make(name, **kwargs)
         parameters = inspect.signature(custom_getter).parameters
@@ -63,7 +63,10 @@ class VariableStore:
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
-        """The variable of a full name. Raises: ValueError where reuse or what it is disagrees."""
+        """Returns or creates the variable of a full name.
+
+        Raises: ValueError for a violation of reuse, another shape or dtype, or invalid partitions.
+        """
         making = {
             "trainable": trainable,
             "collections": collections,
@@ -234,19 +237,19 @@ def _checked_partitions(partitions: Any, shape: TensorShape) -> list[int]:
 
 
 class _PartitionInfo:
-    """Which part of a variable an initializer is asked for."""
+    """The slice of a partitioned variable for which an initializer is called."""
 
     def __init__(self, full_shape: list[int], var_offset: list[int]) -> None:
         self.full_shape = full_shape
         self.var_offset = var_offset
 
     def single_offset(self, shape: Any) -> int:
-        """Offset on the axis that is cut; 0 where none is."""
+        """Returns the offset on the partitioned axis; 0 if there is none."""
         axis = self.single_slice_dim(shape)
         return 0 if axis is None else self.var_offset[axis]
 
     def single_slice_dim(self, shape: Any) -> int | None:
-        """The axis that is cut, or None."""
+        """Returns the partitioned axis, or None."""
         cut = [i for i, (a, b) in enumerate(zip(shape, self.full_shape)) if a != b]
         return cut[0] if cut else None
 
@@ -262,7 +265,7 @@ def _default_initializer(name: str, dtype: Any) -> Any:
 
 
 def _initial(initializer: Any, shape: TensorShape, dtype: Any, info: Any) -> tuple[Any, Any]:
-    """(initial value or function, dtype) for Variable."""
+    """Returns (initial value or function, dtype) for Variable."""
     if not callable(initializer):
         return initializer, None
     if inspect.isclass(initializer):
