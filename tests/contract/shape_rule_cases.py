@@ -1,4 +1,4 @@
-"""Random questions to the shape rules: mostly near to a right one, so that both answers occur."""
+"""Random cases of the shape rules, mostly close to valid ones, so that both outcomes occur."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Case:
 
 
 class Maker:
-    """Builds one case out of a hypothesis draw."""
+    """Builds a case from a hypothesis draw."""
 
     def __init__(self, draw: Any) -> None:
         self.draw = draw
         self.case = Case([])
 
     def some(self, low: int = 0, high: int = 4) -> tuple[int, ...]:
-        """A shape of a rank from low to high, now and then any."""
+        """Draws a shape of rank low to high, sometimes of any rank."""
         if self.rarely():
             return self.draw(shapes)
         return tuple(self.draw(st.lists(sizes, min_size=low, max_size=high)))
@@ -48,7 +48,7 @@ class Maker:
         return self.draw(st.integers(0, 11)) == 0
 
     def near(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape, now and then changed."""
+        """Returns the shape, sometimes changed."""
         if not self.rarely():
             return tuple(shape)
         how, changed = self.draw(st.integers(0, 2)), list(shape)
@@ -61,7 +61,7 @@ class Maker:
         return tuple(changed)
 
     def narrow(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """A shape that broadcasts to this one, now and then not."""
+        """Draws a shape that usually broadcasts to this one."""
         kept = [1 if self.draw(st.integers(0, 3)) == 0 else d for d in shape]
         return self.near(tuple(kept[self.draw(st.integers(0, len(kept))) :]))
 
@@ -70,7 +70,7 @@ class Maker:
         return self.case.inputs[-1]
 
     def value(self, numbers: Any, shape: tuple[int, ...] | None = None) -> None:
-        """An input whose value is known, mostly."""
+        """Draws an input, usually with a known value."""
         array = np.asarray(numbers, self.draw(st.sampled_from([np.int32, np.int64])))
         if shape is not None:
             array = array.reshape(shape)
@@ -113,7 +113,7 @@ def rule(*names: str) -> Any:
 
 
 def cases(name: str) -> st.SearchStrategy[Case]:
-    """Questions to the rule of a name."""
+    """Returns the strategy of cases of a rule."""
 
     @st.composite
     def build(draw: Any) -> Case:

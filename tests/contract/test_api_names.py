@@ -1,4 +1,4 @@
-"""docs/api.md says the truth about which names of TensorFlow 1.x are here."""
+"""docs/api.md is correct about which names of TensorFlow 1.x exist."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _is_here(name: str) -> bool:
 
 
 @pytest.mark.parametrize(("name", "state"), [(row[0], row[3]) for row in LISTED])
-def test_a_name_is_here_or_not_as_the_list_says(name: str, state: str) -> None:
+def test_public_names_agree_with_the_list(name: str, state: str) -> None:
     assert _is_here(name) == (state == "here"), "change api_names.tsv and the counts in docs/api.md"
 
 
-def test_the_document_counts_as_the_list_does() -> None:
+def test_document_has_the_counts_of_the_list() -> None:
     counted = Counter((row[1], row[3]) for row in LISTED)
     for which in ("programs", "wider"):
         names = sum(n for (of, _), n in counted.items() if of == which)

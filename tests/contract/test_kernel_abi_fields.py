@@ -15,7 +15,7 @@ import pytest
 PACKAGES = Path(__file__).resolve().parents[2] / "packages"
 HEADER = PACKAGES / "formats/src/headrace/formats/include/headrace/kernel.h"
 RUNTIME = PACKAGES / "runtime/src/headrace/runtime"
-# Fields of hr_request from here on are the library's.
+# From this field of hr_request on, the library sets the fields.
 FIRST_OF_LIBRARY = "outputs"
 GIVEN = ("hr_node", "hr_ctx", "hr_ctx_api", "hr_request")
 SAID = ("hr_variant_type", "hr_request", "hr_kernel", "hr_kernel_table")
@@ -28,7 +28,7 @@ def _header() -> str:
 
 @lru_cache(maxsize=1)
 def _sources() -> str:
-    """The runtime's code, without comments and without what declares the header to Cython."""
+    """Returns the runtime's code without comments and the Cython declarations of the header."""
     text = []
     for path in sorted(RUNTIME.rglob("*")):
         if path.suffix == ".pyx":
@@ -66,14 +66,14 @@ def _cases(structs: tuple[str, ...], said: bool) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("struct", "field"), _cases(GIVEN, said=False))
-def test_runtime_fills_what_kernels_are_given(struct, field):
+def test_runtime_sets_every_field_that_kernels_receive(struct, field):
     owner = r"\bctx" if struct == "hr_ctx" else ""
     assert re.search(rf"{owner}(?:\.|->){field}\s*=(?!=)", _sources()), (
         f"nothing sets {struct}.{field}"
     )
 
 
-def test_runtime_fills_the_functions_of_a_node():
+def test_runtime_sets_every_function_of_a_node():
     values = re.search(r"hr_node_api headrace_node_api = \{(.*?)\};", _sources(), re.DOTALL)
     assert values
     given = re.findall(r"(?:attributes_detail::)?(sizeof|\w+)(?:\(\w+\))?,", values[1])
@@ -83,14 +83,14 @@ def test_runtime_fills_the_functions_of_a_node():
 
 
 @pytest.mark.parametrize(("struct", "field"), _cases(SAID, said=True))
-def test_runtime_reads_what_libraries_say(struct, field):
+def test_runtime_reads_every_field_of_a_kernel_table(struct, field):
     assert re.search(rf"(?:\.|->){field}\b(?!\s*=[^=])", _sources()), (
         f"nothing reads {struct}.{field}"
     )
 
 
 @pytest.mark.parametrize("flag", re.findall(r"\bHR_KERNEL_(?!ABI|TABLE)\w+", _header()))
-def test_runtime_acts_on_every_flag_of_a_kernel(flag):
+def test_runtime_handles_every_kernel_flag(flag):
     assert re.search(rf"flags\s*(?:&|!=|==)[^\n]*{flag}|{flag}[^\n]*\bflags\b", _sources()), (
         f"nothing reads {flag}"
     )

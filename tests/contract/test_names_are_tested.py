@@ -25,7 +25,7 @@ TESTS = [
 
 @cache
 def words() -> frozenset[str]:
-    """Returns: dotted names that tests use or write in strings, and all parts of them."""
+    """Returns the dotted names that tests use or have in strings, and all their parts."""
     found: set[str] = set()
     for path in TESTS:
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def names_in(node: ast.AST) -> Iterator[str]:
 
 @cache
 def meanings() -> dict[str, set[int]]:
-    """Returns: last part of public names -> the objects that these names mean."""
+    """Returns a dict from last parts of public names to the objects of these names."""
     found = defaultdict(set)
     for name in PUBLIC:
         found[name.rpartition(".")[2]].add(id(find(name)))
@@ -57,7 +57,7 @@ def meanings() -> dict[str, set[int]]:
 
 
 def occurs(name: str) -> bool:
-    """Says whether a test means a name: `nn.conv2d`, or "conv2d" where no other object has it."""
+    """Returns whether a test uses a name: `nn.conv2d`, or "conv2d" if it is unambiguous."""
     last = name.rpartition(".")[2]
     return name in words() or (len(meanings()[last]) == 1 and last in words())
 
@@ -74,7 +74,7 @@ MODULES = sorted(
 
 
 def is_tested(module: str) -> bool:
-    """Says whether a module has a test of its stem, or a test names it or a public name of it."""
+    """Returns whether a module has a test of its stem, or a test names it or its public names."""
     stem = module.rpartition("/")[2]
     if any(path.name == f"test_{stem}.py" for path in TESTS):
         return True

@@ -1,4 +1,4 @@
-"""The shape rules say what TensorFlow's shape inference says."""
+"""The shape rules agree with TensorFlow's shape inference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.graph.framework.op_registry import shape_function
 
 pytestmark = pytest.mark.peer
 
-# One op for each rule that TensorFlow can be asked about; SplitV with bad sizes aborts its process.
+# One op per rule that can be compared; SplitV with invalid sizes aborts TensorFlow's process.
 OPS = {
     "arg_reduce": "ArgMax", "batch_matmul": "BatchMatMulV2", "batch_to_space_nd": "BatchToSpaceND",
     "bias_add": "BiasAdd", "bias_add_grad": "BiasAddGrad", "bincount": "Bincount",
@@ -52,7 +52,7 @@ OPS = {
     "unique": "UniqueWithCountsV2", "unpack": "Unpack", "unsorted_segment": "UnsortedSegmentSum",
     "vector_unchanged": "InvertPermutation", "where": "Where",
 }  # fmt: skip
-# Here our rule refuses what TensorFlow refuses in its kernel: an index out of range, a stride of 0.
+# Rules that reject what TensorFlow rejects in the kernel: an index out of range, a stride of 0.
 TOLD_EARLIER = {
     "arg_reduce", "broadcast_to", "conv2d", "conv3d", "depthwise_conv2d", "dilation2d",
     "extract_image_patches", "gather_v2", "pool2d", "pool3d", "random_gamma", "range", "reduce",
@@ -70,7 +70,7 @@ def tensorflow() -> Any:
 
 
 def dtype_of(signature: Any, arg: Any, value: np.ndarray | None) -> str:
-    """A dtype that the argument takes: the value's, where it may have it."""
+    """Returns a dtype that the argument accepts, preferably that of the value."""
     if not arg.type_attr:
         return TYPE_NAMES[arg.dtype]
     attr = signature.attr(arg.type_attr)
@@ -85,7 +85,7 @@ def dtype_of(signature: Any, arg: Any, value: np.ndarray | None) -> str:
 
 
 def ask_tensorflow(op: str, case: Case) -> Any:
-    """The shapes that TensorFlow infers, or the text of its error."""
+    """Returns the shapes that TensorFlow infers, or its error message."""
     tf = tensorflow()
     from tensorflow.python.framework import op_def_library
 
@@ -93,7 +93,7 @@ def ask_tensorflow(op: str, case: Case) -> Any:
     kwargs: dict[str, Any] = {}
     at = 0
     chosen: dict[str, str] = {}
-    # Values decide the type attributes that several arguments share.
+    # Values determine type attributes shared by several arguments.
     with tf.Graph().as_default():
         counts = []
         fixed = sum(1 for arg in signature.inputs if not arg.number_attr)
@@ -162,9 +162,9 @@ def test_rules_agree_with_tensorflow(name):
         if not any(arg.number_attr for arg in op_catalogue.signature(op).inputs):
             case.inputs = [*case.inputs, *[()] * n][:n]
         if name == "conv3d" and case.attrs["data_format"] == "NCDHW":
-            case.attrs["dilations"] = (1, 1, 1, 1, 1)  # TensorFlow forgets them here
+            case.attrs["dilations"] = (1, 1, 1, 1, 1)  # TensorFlow ignores them here
         if case.attrs.get("batch_dims", 0) < 0 and case.missing:
-            return  # TensorFlow miscounts the rank here
+            return  # TensorFlow computes a wrong rank here
         theirs = ask_tensorflow(op, case)
         if not isinstance(theirs, str):
             case.n_outputs = len(theirs)
@@ -173,7 +173,7 @@ def test_rules_agree_with_tensorflow(name):
         except ValueError as error:
             ours = str(error)
         if isinstance(ours, str):
-            # What only TensorFlow refuses is not asked: it is stricter about [1] for a scalar.
+            # Cases that only TensorFlow rejects are skipped: it does not accept [1] for a scalar.
             assert isinstance(theirs, str) or case.missing or name in TOLD_EARLIER, (
                 f"{ours}, but {theirs}"
             )

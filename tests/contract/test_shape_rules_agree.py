@@ -1,4 +1,4 @@
-"""The shape rules in Python and in C say the same, in the same words."""
+"""The shape rules in Python and C have equal results and error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shape_rule_cases import RULES, Case, cases
 from headrace.formats import include_dir, op_catalogue
 from headrace.graph.framework.op_registry import shape_function
 
-# What only a resource, a value or the kernel tells: nothing to compare with C.
+# Shapes that depend on a resource, a value or the kernel: no comparison with C.
 ONLY_IN_PYTHON = {
     "attr_output_shapes", "combined_non_max_suppression", "decode_image", "decode_raw", "matrix_3",
     "merge_flow", "parse_example", "placeholder_with_default", "read_variable", "read_variables",
@@ -77,7 +77,7 @@ class ProbeAttr(ctypes.Structure):
 
 @pytest.fixture(scope="session")
 def probe(tmp_path_factory):
-    """The C rules, compiled for the test."""
+    """Compiles the C rules for the test."""
     library = tmp_path_factory.mktemp("probe") / "probe.so"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
     source = Path(__file__).with_name("shape_rules_probe.c")
@@ -111,7 +111,7 @@ def to_attr(key: str, value: Any) -> ProbeAttr:
 
 
 def ask_c(probe: Any, name: str, case: Case) -> Any:
-    """The shapes, an error's text, or None where they depend on data."""
+    """Returns the shapes, an error message, or None if they depend on data."""
     n = len(case.inputs)
     ranks = (ctypes.c_int32 * (n + 1))(*[len(s) for s in case.inputs])
     dims = (ctypes.c_int64 * (8 * n + 1))()
@@ -127,7 +127,7 @@ def ask_c(probe: Any, name: str, case: Case) -> Any:
             dtypes[i] = DTYPES[value.dtype.name]
             data[i] = value.ctypes.data
         else:
-            # The dtype is that of the other values: Range looks at its first input's.
+            # The dtype of the other values, because Range uses that of its first input.
             known = [DTYPES[v.dtype.name] for v in case.values.values()]
             dtypes[i] = known[0] if known else 3
     attrs = (ProbeAttr * (len(case.attrs) + 1))(*[to_attr(k, v) for k, v in case.attrs.items()])
@@ -151,14 +151,14 @@ def complete(shapes: Any) -> bool:
     return all(s is not None and None not in s for s in shapes)
 
 
-def test_every_rule_of_the_catalogue_is_asked():
+def test_cases_cover_every_rule_of_the_catalogue():
     needed = {op_catalogue.signature(n).shape_rule for n in op_catalogue._index()}
     assert needed - set(RULES) == ONLY_IN_PYTHON - {"combined_non_max_suppression"}
     for name in needed:
         assert shape_function(name) is not None, name
 
 
-def test_every_rule_of_the_catalogue_stands_in_c(probe):
+def test_every_rule_of_the_catalogue_is_implemented_in_c(probe):
     for name in {op_catalogue.signature(n).shape_rule for n in op_catalogue._index()}:
         if name in ONLY_IN_PYTHON - {"combined_non_max_suppression", "placeholder_with_default"}:
             assert ask_c(probe, name, Case([(2,)] * 5)) is None, name
@@ -167,7 +167,7 @@ def test_every_rule_of_the_catalogue_stands_in_c(probe):
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
-def test_python_and_c_say_the_same(probe, name):
+def test_python_and_c_rules_agree(probe, name):
     seen = {"errors": 0, "shapes": 0, "depends": 0}
 
     @QUICK
@@ -175,7 +175,7 @@ def test_python_and_c_say_the_same(probe, name):
     def agree(case):
         ours, theirs = ask_python(name, case), ask_c(probe, name, case)
         if theirs is None:
-            # Without a value, C may leave it to the kernel to ask again when it has the value.
+            # Without a value, the C rule may defer to the kernel, which has the value.
             assert case.missing or not (isinstance(ours, str) or complete(ours))
             seen["depends"] += 1
         elif isinstance(ours, str) or isinstance(theirs, str):
@@ -192,7 +192,7 @@ def test_python_and_c_say_the_same(probe, name):
 
 
 def fits(partly: Any, whole: Any) -> bool:
-    """Whether what is said of a shape is true of the complete one."""
+    """Returns whether a complete shape is compatible with a partial one."""
     if partly is None or whole is None:
         return True
     return len(partly) == len(whole) and all(
@@ -201,7 +201,7 @@ def fits(partly: Any, whole: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
-def test_what_is_said_of_partly_known_shapes_is_true_of_the_whole(name):
+def test_results_for_partial_shapes_hold_for_complete_shapes(name):
     @QUICK
     @given(cases(name), st.data())
     def sound(case, data):
@@ -228,7 +228,7 @@ def test_what_is_said_of_partly_known_shapes_is_true_of_the_whole(name):
     sound()
 
 
-def test_sizes_that_no_memory_could_hold_are_refused(probe):
+def test_sizes_beyond_memory_raise(probe):
     huge = Case([(2**40,), (1,)], {}, {1: np.array([2**40])})
     assert ask_c(probe, "tile", huge) == "output would have shape [-1], too many elements"
     fill = Case([(2,)], {}, {0: np.array([2**40, 2**40])})

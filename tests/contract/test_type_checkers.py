@@ -1,4 +1,4 @@
-"""mypy and pyright accept a program that uses the public API, and point at its mistakes."""
+"""mypy and pyright accept a program that uses the public API, and report its mistakes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ reveal_type(product)
 reveal_type(same_name)
 reveal_type(hidden(1.0, 2))
 """
-# A line with a mistake, and what both checkers call the wrong thing.
+# A line with a mistake, and the words of both checkers' errors.
 MISTAKES = {
     "hr.matmull(1, 2)": "matmull",
     "hr.nn.rellu(1.0)": "rellu",

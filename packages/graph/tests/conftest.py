@@ -1,4 +1,4 @@
-"""Every test has a default graph of its own; `service` stands for an installed session service."""
+"""Fixtures: a new default graph for each test, and a fake session service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def graph():
 
 @pytest.fixture
 def service(monkeypatch):
-    """Sessions run on a small interpreter; the fixture lists those that have been opened."""
+    """Replaces the session service by an interpreter; returns the list of opened sessions."""
     opened: list[Interpreter] = []
 
     def open_session(target, config):

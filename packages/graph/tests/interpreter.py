@@ -1,4 +1,4 @@
-"""A session service for the tests: walks GraphDef messages, with NumPy, for a dozen ops."""
+"""A session service for the tests, which interprets a dozen ops with NumPy."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ARITHMETIC = {
 
 
 class Interpreter:
-    """Follows the SessionService protocol; keeps what it was asked, for the tests to see."""
+    """Implements the SessionService protocol, and records the requests."""
 
     def __init__(self, target, config):
         self.target = target
         self.config = config
         self.nodes = {}
         self.variables = {}
-        self.extensions = []  # how many nodes each extend brought
+        self.extensions = []  # number of nodes of each extend
         self.prepared = []
         self.closed = False
         self.was_reset = None

@@ -25,7 +25,7 @@ def listing() -> list[str]:
 def _lines(space: ModuleType, prefix: str) -> Iterator[str]:
     for name in _names(space):
         value = getattr(space, name)
-        # How a type alias looks at run time depends on Python's version.
+        # The run-time form of a type alias depends on the Python version.
         alias = prefix == "typing." and not isinstance(value, type)
         yield f"{prefix}{name}{': type alias' if alias else _described(value)}"
         ours = isinstance(value, ModuleType) and value.__name__.startswith("headrace.graph.")
@@ -34,7 +34,7 @@ def _lines(space: ModuleType, prefix: str) -> Iterator[str]:
 
 
 def _names(space: ModuleType) -> list[str]:
-    """The public names of a namespace; of a module, those that it defines."""
+    """Returns the public names of a namespace, or the names that a module defines."""
     if type(space) is not ModuleType:
         return sorted(dir(space))
     return [
@@ -65,7 +65,7 @@ def _described(value: Any) -> str:
 
 
 def _parameters(function: Any) -> str:
-    """The parameters of our own functions: those of Python's differ by version."""
+    """Returns the parameters of Headrace's functions; those of Python's differ between versions."""
     if not str(getattr(function, "__module__", "headrace.")).startswith("headrace."):
         return "(...)"
     try:

@@ -1,4 +1,4 @@
-"""Names that TensorFlow 1.x has for one and the same function, class or module."""
+"""Public names that are aliases of one object in TensorFlow 1.x are aliases here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the graph tells at once fails at once; the rest waits in an Assert."""
+"""Assertions fail at graph construction if possible, otherwise in a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_values_that_are_known_fail_at_once():
+def test_static_values_fail_at_graph_construction():
     for check, args in [
         (hr.assert_equal, (1, 2)), (hr.assert_less, (2, 2)), (hr.assert_positive, ([1, 0],)),
         (hr.assert_non_positive, (1.0,)), (hr.assert_none_equal, ([1, 2], [3, 2])),
@@ -16,14 +16,14 @@ def test_values_that_are_known_fail_at_once():
             check(*args, message="note")
 
 
-def test_values_that_are_not_known_wait_for_the_run():
+def test_unknown_values_are_checked_at_run_time():
     x = hr.placeholder(hr.float32, [None])
     check = hr.assert_less(x, 3.0, message="too much")
     assert "Assert" in {node.type for node in hr.get_default_graph().get_operations()}
     assert isinstance(check, hr.Operation)
 
 
-def test_a_rank_that_is_known_costs_nothing():
+def test_assertion_on_a_static_rank_adds_no_node():
     x = hr.placeholder(hr.float32, [None, 3])
     assert hr.assert_rank(x, 2).type == "NoOp"
     assert hr.assert_rank_in(x, [1, 2]).type == "NoOp"
@@ -37,7 +37,7 @@ def test_a_rank_that_is_known_costs_nothing():
         hr.assert_rank(x, 1.5)
 
 
-def test_sizes_of_one_name_are_one():
+def test_sizes_with_the_same_name_are_equal():
     x = hr.placeholder(hr.float32, [4, 3])
     y = hr.placeholder(hr.float32, [3, 5])
     hr.debugging.assert_shapes({x: ("n", "k"), y: ("k", 5)})
@@ -48,7 +48,7 @@ def test_sizes_of_one_name_are_one():
     hr.debugging.assert_shapes([(x, ("*", 3)), (y, (3, "*"))])
 
 
-def test_types_are_checked_at_once():
+def test_dtypes_are_checked_at_graph_construction():
     x = hr.placeholder(hr.float32, [4, 3])
     hr.assert_type(x, hr.float32)
     with pytest.raises(TypeError, match="must be of type int32, is float32"):
@@ -64,7 +64,7 @@ def test_types_are_checked_at_once():
     hr.assert_proper_iterable([x])
 
 
-def test_checks_of_all_numbers_come_after_one_another():
+def test_add_check_numerics_ops_chains_its_checks():
     a = hr.constant(1.0)
     b = a * 2.0
     hr.add_check_numerics_ops()

@@ -1,4 +1,4 @@
-"""Files that several threads write at once are whole."""
+"""write_atomically with concurrent writers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from headrace.graph.platform.atomic_write import write_atomically
 
 
-def test_threads_that_write_one_file_leave_one_of_their_contents(tmp_path):
+def test_concurrent_writes_leave_the_contents_of_one_thread(tmp_path):
     path = tmp_path / "f"
     contents = [bytes([n]) * 100_000 for n in range(8)]
     failed = []

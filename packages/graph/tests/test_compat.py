@@ -15,7 +15,7 @@ def test_text_and_bytes_convert():
         hr.compat.as_bytes(3)
 
 
-def test_specs_say_what_fits():
+def test_specs_test_compatibility():
     spec = hr.TensorSpec([None, 2], hr.float32, "x")
     assert spec.is_compatible_with(hr.placeholder(hr.float32, [3, 2]))
     assert not spec.is_compatible_with(hr.placeholder(hr.float32, [3, 3]))
@@ -23,6 +23,6 @@ def test_specs_say_what_fits():
     assert spec == hr.TensorSpec.from_spec(spec) and spec != hr.TensorSpec([None, 2])
 
 
-def test_programs_of_compat_v1_find_everything():
+def test_compat_v1_has_all_public_names():
     assert hr.compat.v1.placeholder is hr.placeholder
     assert hr.__version__

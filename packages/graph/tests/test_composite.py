@@ -1,4 +1,4 @@
-"""Tensors in structures go into control flow one by one, and come back in their places."""
+"""Structures of tensors are flattened for control flow and rebuilt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_a_sparse_tensor_has_three_parts():
     assert composite.parts_of(x) == [x]
 
 
-def test_a_branch_takes_outer_tensors_through_a_switch():
+def test_outer_tensors_enter_a_branch_through_a_switch():
     pred, x = hr.placeholder(hr.bool, []), hr.constant(1.0)
     seen = []
 

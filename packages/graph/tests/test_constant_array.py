@@ -1,4 +1,4 @@
-"""The array of a constant has TensorFlow 1.x's type, and is its own."""
+"""Arrays of constants have TensorFlow 1.x's dtype, and are copies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.graph.builder.constant_array import make_array
     [(1, hr.int32), (2**40, hr.int64), (1.0, hr.float32), (1j, hr.complex128), ("a", hr.string),
      (True, hr.bool), (np.float64(1), hr.float64), ([], hr.float32)],
 )  # fmt: skip
-def test_the_type_is_inferred(value, dtype):
+def test_dtype_is_inferred(value, dtype):
     assert make_array(value)[1] == dtype.as_datatype_enum
 
 
@@ -25,7 +25,7 @@ def test_an_array_is_copied_and_cannot_be_written():
     assert array.tolist() == [0, 0] and not array.flags.writeable
 
 
-def test_the_last_element_fills_a_shape():
+def test_last_element_is_repeated_to_the_shape():
     assert make_array([1, 2], shape=[2, 2])[0].tolist() == [[1, 2], [2, 2]]
     with pytest.raises(TypeError):
         make_array([1, 2], shape=[2, 2], verify_shape=True)

@@ -57,7 +57,7 @@ CONSTANTS = {
 
 
 @pytest.mark.parametrize("name", CONSTANTS)
-def test_a_constant_has_tensorflows_value(name: str) -> None:
+def test_constants_have_the_values_of_tensorflow(name: str) -> None:
     value: Any = hr
     for part in name.split("."):
         value = getattr(value, part)
@@ -69,12 +69,12 @@ def test_the_graph_def_versions_are_in_order() -> None:
     assert least <= hr.GRAPH_DEF_VERSION_MIN_PRODUCER <= hr.GRAPH_DEF_VERSION
 
 
-def test_quantized_dtypes_are_those_that_say_so() -> None:
+def test_quantized_dtypes_are_flagged() -> None:
     assert hr.QUANTIZED_DTYPES >= {hr.qint8, hr.quint8, hr.qint16, hr.quint16, hr.qint32}
     assert hr.float32 not in hr.QUANTIZED_DTYPES
 
 
-# The message, a field of it, and a value that the field takes.
+# A message, one of its fields, and a value of the field.
 MESSAGES = [
     ("LogMessage", "message", "text"),
     ("summary.TaggedRunMetadata", "tag", "step1"),
@@ -90,7 +90,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("name", "field", "value"), MESSAGES)
-def test_a_message_is_read_back_from_its_bytes(name: str, field: str, value: Any) -> None:
+def test_messages_round_trip_through_bytes(name: str, field: str, value: Any) -> None:
     kind = find(name)
     message = kind(**{field: value})
     assert getattr(kind.FromString(message.SerializeToString()), field) == value
@@ -101,8 +101,8 @@ def test_a_cluster_message_holds_jobs() -> None:
     assert cluster.job[0].tasks[0] == "a:1"
 
 
-# Switches of TensorFlow 2's behaviour: all is off, as in 1.x, and stays so.
-def test_nothing_of_tensorflow_2_is_on() -> None:
+# Switches to TensorFlow 2 behaviour, which is always off, as in 1.x.
+def test_tensorflow_2_behaviour_is_off() -> None:
     hr.disable_eager_execution()
     hr.disable_v2_tensorshape()
     hr.disable_tensor_equality()
@@ -114,7 +114,7 @@ def test_nothing_of_tensorflow_2_is_on() -> None:
     assert hr.compat.forward_compatible(2019, 1, 1)
 
 
-def test_no_build_has_a_gpu_or_xla() -> None:
+def test_builds_have_neither_cuda_nor_xla() -> None:
     assert not hr.test.is_built_with_gpu_support()
     assert not hr.test.is_built_with_rocm()
     assert not hr.test.is_built_with_xla()

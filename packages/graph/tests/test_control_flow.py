@@ -1,4 +1,4 @@
-"""The graphs of cond and while_loop, node by node as TensorFlow 2.21 makes them (compat.v1)."""
+"""The graphs of cond and while_loop equal those of TensorFlow 2.21 (compat.v1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def listed(graph):
     }
 
 
-def test_a_cond_switches_what_enters_and_merges_what_leaves(graph):
+def test_cond_adds_switch_and_merge(graph):
     x = hr.placeholder(hr.float32, [], name="x")
     y = hr.constant(2.0, name="y")
     result = hr.cond(x < y, lambda: x + y, lambda: y * 3.0)
@@ -37,7 +37,7 @@ def test_a_cond_switches_what_enters_and_merges_what_leaves(graph):
     }
 
 
-def test_a_loop_is_made_of_the_five_primitives(graph):
+def test_while_loop_consists_of_the_five_primitives(graph):
     x = hr.placeholder(hr.float32, [], name="x")
     i, a = hr.while_loop(lambda i, a: i < 10, lambda i, a: (i + 1, a * x), [0, 1.0])
     nodes = listed(graph)
@@ -57,7 +57,7 @@ def test_a_loop_is_made_of_the_five_primitives(graph):
     assert graph.get_operation_by_name("while/Enter").get_attr("is_constant") is False
 
 
-def test_an_invariant_enters_every_loop_that_it_crosses(graph):
+def test_invariant_enters_every_nested_loop(graph):
     x = hr.placeholder(hr.float32, [], name="x")
 
     def inner(a):
@@ -73,7 +73,7 @@ def test_an_invariant_enters_every_loop_that_it_crosses(graph):
     assert nodes["while/NextIteration"] == ("NextIteration", "while/while/Exit:0")
 
 
-def test_control_inputs_from_outside_enter_a_loop_as_values(graph):
+def test_outer_control_inputs_enter_a_loop_as_values(graph):
     gate = hr.constant(1.0, name="gate")
 
     def body(i):
@@ -88,7 +88,7 @@ def test_control_inputs_from_outside_enter_a_loop_as_values(graph):
     assert listed(graph)["gated/Enter"][-1:] in [("Const_1:0",), ("^gate",), ("Const:0",)]
 
 
-def test_what_a_branch_or_loop_holds_is_neither_fed_nor_fetched(graph):
+def test_tensors_in_control_flow_are_not_feedable_or_fetchable(graph):
     hr.cond(hr.placeholder(hr.bool, []), lambda: hr.constant(1.0, name="in"), lambda: 2.0)
     inside = graph.get_tensor_by_name("cond/in:0")
     assert not graph.is_fetchable(inside) and not graph.is_feedable(inside)
@@ -96,7 +96,7 @@ def test_what_a_branch_or_loop_holds_is_neither_fed_nor_fetched(graph):
     assert graph.is_fetchable(result)
 
 
-def test_structures_go_through_branches_and_loops():
+def test_branches_and_loops_accept_structures():
     p = hr.placeholder(hr.bool, [])
     x = hr.constant(1.0)
     got = hr.cond(p, lambda: {"a": x, "b": [x, x + 1]}, lambda: {"a": 2.0, "b": [x, x]})
@@ -136,7 +136,7 @@ def test_a_reference_variable_is_switched_by_reference(graph):
          lambda: hr.while_loop(lambda x: True, lambda x: [x, x], [0])),
     ],
 )  # fmt: skip
-def test_branches_and_loops_that_do_not_fit_are_refused(error, text, build):
+def test_incompatible_branches_and_loops_raise(error, text, build):
     with pytest.raises(error, match=text):
         build()
 
@@ -160,7 +160,7 @@ def test_a_maximum_of_iterations_adds_a_counter(graph):
     assert graph.get_operation_by_name("while/LogicalAnd") is not None
 
 
-def test_case_nests_conds_and_the_first_wins(graph):
+def test_case_runs_the_first_true_branch(graph):
     x = hr.placeholder(hr.float32, [])
     out = hr.case([(x < 1.0, lambda: 1.0), (x < 2.0, lambda: 2.0)], default=lambda: 3.0)
     assert out.op.type == "Merge"
@@ -171,14 +171,14 @@ def test_case_nests_conds_and_the_first_wins(graph):
         hr.case([x < 1.0])
 
 
-def test_switch_case_takes_numbers():
+def test_switch_case_selects_a_branch_by_index():
     i = hr.placeholder(hr.int32, [])
     assert hr.switch_case(i, [lambda: 1.0, lambda: 2.0, lambda: 3.0]).dtype is hr.float32
     with pytest.raises(ValueError, match="distinct"):
         hr.switch_case(i, [(0, lambda: 1.0), (0, lambda: 2.0)])
 
 
-def test_a_group_waits_device_by_device(graph):
+def test_group_adds_one_node_per_device(graph):
     with hr.device("/cpu:0"):
         a = hr.constant(1.0, name="a")
     with hr.device("/cpu:1"):
@@ -191,7 +191,7 @@ def test_a_group_waits_device_by_device(graph):
     assert done.type == "NoOp"
 
 
-def test_a_tuple_gates_each_on_all(graph):
+def test_tuple_makes_each_output_depend_on_all_inputs(graph):
     a, b = hr.constant(1.0, name="a"), hr.constant(2.0, name="b")
     gated = hr.tuple([a, None, b], name="t")
     assert gated[1] is None
@@ -199,14 +199,14 @@ def test_a_tuple_gates_each_on_all(graph):
     assert listed(graph)["t/group_deps"] == ("NoOp", "^a", "^b")
 
 
-def test_gradients_of_loops_are_refused_with_a_way_out():
+def test_gradient_of_a_loop_raises_with_a_remedy():
     x = hr.placeholder(hr.float32, [])
     out = hr.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x])
     with pytest.raises(LookupError, match=r"Exit.*'while/Exit'.*while_loop.*unroll it"):
         hr.gradients(out, [x])
 
 
-def test_a_write_of_a_value_from_outside_keeps_its_control_inputs_in_nested_loops():
+def test_assignment_of_an_outer_value_keeps_its_control_inputs_in_nested_loops():
     x = hr.placeholder(hr.float32, [])
     v = hr.get_variable("v", [], use_resource=True)
     made = {}

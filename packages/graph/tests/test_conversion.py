@@ -28,7 +28,7 @@ def value_of(tensor):
         ([np.float64(1)], hr.float64),
     ],
 )
-def test_types_are_inferred_as_in_tensorflow(value, dtype):
+def test_inferred_dtypes_equal_tensorflow(value, dtype):
     assert hr.constant(value).dtype is dtype
 
 
@@ -37,12 +37,12 @@ def test_types_are_inferred_as_in_tensorflow(value, dtype):
     [(1.5, hr.int32), ("a", hr.float32), (300, hr.uint8), (True, hr.float32), (1j, hr.float32),
      (object(), hr.float32), ([1, "a"], None), (None, None), ([1, None], hr.float32)],
 )  # fmt: skip
-def test_a_value_that_a_type_cannot_hold_is_refused(value, dtype):
+def test_value_outside_of_the_dtype_raises(value, dtype):
     with pytest.raises(TypeError):
         hr.constant(value, dtype)
 
 
-def test_ragged_rows_are_refused():
+def test_ragged_rows_raise():
     with pytest.raises(ValueError, match="different lengths"):
         hr.constant([[1, 2], [3]])
 
@@ -57,7 +57,7 @@ def test_an_array_is_copied_and_cast():
     assert value_of(d).tolist() == [5, 0]
 
 
-def test_a_shape_fills_up_with_the_last_element():
+def test_constant_repeats_the_last_element_to_its_shape():
     assert value_of(hr.constant(7, shape=[2, 2])).tolist() == [[7, 7], [7, 7]]
     assert value_of(hr.constant([1, 2], shape=[4])).tolist() == [1, 2, 2, 2]
     with pytest.raises(ValueError, match="Too many elements"):
@@ -66,23 +66,23 @@ def test_a_shape_fills_up_with_the_last_element():
         hr.constant([1, 2, 3, 4], shape=[2, 2], verify_shape=True)
 
 
-def test_a_tensor_of_another_type_is_refused():
+def test_tensor_of_another_dtype_raises():
     with pytest.raises(ValueError, match="requested dtype float32 for Tensor with dtype int32"):
         convert_to_tensor(hr.constant(1), hr.float32)
 
 
-def test_a_list_with_tensors_becomes_a_pack():
+def test_list_with_tensors_is_converted_to_a_pack():
     x = hr.placeholder(hr.float32, [])
     packed = convert_to_tensor([[x, 1.0], [2, x]])
     assert packed.op.type == "Pack" and packed.dtype is hr.float32 and packed.shape == [2, 2]
 
 
-def test_a_preferred_type_is_taken_where_the_value_fits():
+def test_preferred_dtype_is_used_if_the_value_fits():
     assert convert_to_tensor(1, preferred_dtype=hr.int64).dtype is hr.int64
     assert convert_to_tensor(1.5, preferred_dtype=hr.int64).dtype is hr.float32
 
 
-def test_other_types_are_taught():
+def test_conversion_functions_can_be_registered():
     class Celsius:
         def __init__(self, degrees):
             self.degrees = degrees
@@ -95,7 +95,7 @@ def test_other_types_are_taught():
     assert (x + Celsius(0.0)).op.inputs[1].op.type == "Const"
 
 
-def test_known_shapes_are_values_and_unknown_ones_are_refused():
+def test_fully_known_shapes_convert_and_others_raise():
     assert value_of(convert_to_tensor(hr.TensorShape([2, 3]))).tolist() == [2, 3]
     with pytest.raises(ValueError, match="partially known TensorShape"):
         convert_to_tensor(hr.TensorShape([None]))

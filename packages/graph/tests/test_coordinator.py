@@ -1,4 +1,4 @@
-"""Threads that stop together, and hand on the first error."""
+"""Coordinator: stopping threads, and raising their first error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_the_first_error_stops_all_and_join_raises_it():
+def test_first_error_stops_all_threads_and_join_raises_it():
     coord = hr.train.Coordinator()
 
     def fails():
@@ -29,7 +29,7 @@ def test_the_first_error_stops_all_and_join_raises_it():
     assert not coord.should_stop() and not coord.joined
 
 
-def test_the_end_of_the_input_is_a_clean_stop():
+def test_out_of_range_error_is_a_clean_stop():
     coord = hr.train.Coordinator()
     with coord.stop_on_exception():
         raise hr.errors.OutOfRangeError(None, None, "no more")
@@ -38,7 +38,7 @@ def test_the_end_of_the_input_is_a_clean_stop():
     coord.raise_requested_exception()
 
 
-def test_threads_that_do_not_stop_are_told():
+def test_join_names_threads_that_do_not_stop():
     coord, go_on = hr.train.Coordinator(), threading.Event()
     thread = threading.Thread(target=go_on.wait, name="stubborn")
     thread.start()
@@ -50,7 +50,7 @@ def test_threads_that_do_not_stop_are_told():
     thread.join()
 
 
-def test_a_looper_loops_until_it_is_asked_to_stop():
+def test_looper_thread_runs_until_a_stop_is_requested():
     coord, seen = hr.train.Coordinator(), []
 
     def once(n):

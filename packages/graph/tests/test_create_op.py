@@ -1,4 +1,4 @@
-"""A node is made from a signature, inputs and attributes: template, attributes, scope, shapes."""
+"""Creation of nodes: templates, attributes, scopes, shapes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace.graph.framework.node_messages import attr_values
 from headrace.graph.framework.shape_query import ShapeQuery
 
 
-def test_a_template_knows_its_signature_and_is_made_once():
+def test_op_template_is_created_once_per_op():
     template = op_template.template_of("MatMul")
     assert template is op_template.template_of("MatMul")
     assert template.pair and template.simple and template.n_inputs == 2
     assert not op_template.template_of("ConcatV2").simple
 
 
-def test_inputs_take_the_type_of_the_tensor_among_them():
+def test_python_inputs_take_the_dtype_of_a_tensor_input():
     template = op_template.template_of("AddV2")
     tensors, known = op_inputs.convert_inputs(template, (1, hr.constant(2.0)), {})
     assert [t.dtype for t in tensors] == [hr.float32, hr.float32]
@@ -37,7 +37,7 @@ def test_a_node_has_its_inputs_scope_and_shape():
     assert graph.get_operation_by_name("again") is node
 
 
-def test_attributes_are_checked_and_come_back_from_messages():
+def test_attributes_are_checked_and_round_trip_through_messages():
     signature = op_catalogue.signature("MatMul")
     flag = signature.attr("transpose_a")
     assert attributes.plain_value("MatMul", flag, True) is True
@@ -55,13 +55,13 @@ def test_a_name_of_an_operation_is_checked(name):
         scope.check_op_name(name + " ")
 
 
-def test_a_scope_is_changed_by_making_another():
+def test_scopes_are_immutable():
     outer = scope.Scope()
     inner = outer.named("a").changed(device="/cpu:0")
     assert (outer.name, inner.name, inner.device) == ("", "a", "/cpu:0")
 
 
-def test_a_shape_function_sees_values_that_the_graph_decides():
+def test_shape_functions_see_static_values():
     sizes, unknown = hr.constant([2, 3]), hr.placeholder(hr.int32, [2])
     query = ShapeQuery(((2,), (2,)), {}, 1, [sizes, unknown])
     assert not query.used_values

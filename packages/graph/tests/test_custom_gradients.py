@@ -1,4 +1,4 @@
-"""Gradients of the user's own: what is refused."""
+"""custom_gradient: errors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def test_a_function_with_variables_needs_a_gradient_that_takes_them():
         made(hr.constant(1.0))
 
 
-def test_variables_by_reference_are_refused():
+def test_custom_gradient_rejects_reference_variables():
     v = hr.get_variable("v", [])
     made = hr.custom_gradient(lambda a: (a * v, lambda up, variables=None: (up, [up])))
     with pytest.raises(TypeError, match="must be resource variables, v:0 is not"):
         made(hr.constant(1.0))
 
 
-def test_keyword_arguments_and_wrong_numbers_of_gradients_are_refused():
+def test_keyword_arguments_and_wrong_numbers_of_gradients_raise():
     made = hr.custom_gradient(lambda a, b: (a + b, lambda up: up))
     with pytest.raises(ValueError, match=r"without keyword arguments, got \['b'\]"):
         made(hr.constant(1.0), b=1.0)

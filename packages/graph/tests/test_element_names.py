@@ -1,4 +1,4 @@
-"""A name says whether it means an operation or a tensor."""
+"""Lookup of operations and tensors by name."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def test_an_index_makes_a_tensor_of_an_operation():
      ("x:0", False, True, ValueError), ("x", True, False, ValueError),
      ("x:y", True, True, ValueError)],
 )  # fmt: skip
-def test_other_names_are_refused(name, tensor, operation, error):
+def test_invalid_names_raise(name, tensor, operation, error):
     with pytest.raises(error):
         element_by_name({"x": hr.constant(1).op}, name, tensor, operation)
 
 
 @pytest.mark.parametrize("name", ["a/b", "^a/b", "loc:@a/b"])
-def test_a_scope_comes_off_and_goes_on(name):
+def test_name_scopes_are_removed_and_added(name):
     short = strip_name_scope(name, "a")
     assert short == name.replace("a/b", "b")
     assert prepend_name_scope(short, "a/") == name

@@ -1,4 +1,4 @@
-"""Values for tensors become arrays of the tensors' types."""
+"""Conversion of fed values to arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import headrace.graph as hr
 from headrace.graph.client import feeds
 
 
-def test_a_value_takes_the_type_of_its_tensor():
+def test_fed_value_is_converted_to_the_dtype_of_its_tensor():
     x = hr.placeholder(hr.float32, [2])
     array = feeds.as_feed(x, [1, 2])
     assert array.dtype == np.float32 and array.tolist() == [1, 2]
@@ -17,14 +17,14 @@ def test_a_value_takes_the_type_of_its_tensor():
         feeds.as_feed(x, [1, 2, 3])
 
 
-def test_a_sparse_tensor_is_fed_in_three_parts():
+def test_feed_of_a_sparse_tensor_feeds_its_three_tensors():
     sparse = hr.sparse_placeholder(hr.float32)
     graph = hr.get_default_graph()
     pairs = feeds.resolve(graph, {sparse: hr.SparseTensorValue([[0]], [1.0], [2])})
     assert [tensor for tensor, _ in pairs] == feeds.flat_feeds([sparse])
 
 
-def test_a_name_stands_for_its_tensor_and_other_keys_are_refused():
+def test_names_are_feed_keys_and_other_keys_raise():
     x = hr.placeholder(hr.float32, name="x")
     assert feeds.feed_tensor(hr.get_default_graph(), "x:0") is x
     with pytest.raises(TypeError):

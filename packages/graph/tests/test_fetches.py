@@ -1,4 +1,4 @@
-"""A structure of fetches comes back with values in the places of tensors."""
+"""Fetch plans of nested structures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.graph.client import fetches
 Pair = collections.namedtuple("Pair", ["a", "b"])
 
 
-def test_a_plan_rebuilds_the_structure_and_fetches_each_tensor_once():
+def test_fetch_plan_rebuilds_the_structure_and_fetches_each_tensor_once():
     x, y = hr.constant(1.0), hr.constant(2.0)
     done = hr.no_op()
     plan = fetches.FetchPlan(hr.get_default_graph(), {"p": Pair(x, [y, x]), "o": done})

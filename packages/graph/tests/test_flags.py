@@ -1,4 +1,4 @@
-"""hr.flags reads a command line; hr.app.run starts the program with what is left of it."""
+"""hr.flags parses a command line; hr.app.run passes the remaining arguments to main."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def values():
     return made
 
 
-def test_a_command_line_is_read_and_the_rest_is_handed_on(values):
+def test_flags_are_parsed_and_remaining_arguments_returned(values):
     rest = values(["p", "--name=q", "--count", "0x10", "one", "--nofast", "-rate=1e-3", "--kind=b",
                    "--parts=u, v", "--sizes=4", "--sizes=5", "--", "--name=r"])  # fmt: skip
     assert rest == ["p", "one", "--name=r"]
@@ -30,7 +30,7 @@ def test_a_command_line_is_read_and_the_rest_is_handed_on(values):
     }  # fmt: skip
 
 
-def test_defaults_hold_once_a_command_line_was_read(values):
+def test_flags_are_accessible_only_after_parsing(values):
     with pytest.raises(flags.UnparsedFlagAccessError, match="--name before flags were parsed"):
         _ = values.name
     values(["p"])
@@ -48,12 +48,12 @@ def test_defaults_hold_once_a_command_line_was_read(values):
      ("--kind=c", flags.IllegalFlagValueError), ("--fast=maybe", flags.IllegalFlagValueError),
      ("--unknown", flags.UnrecognizedFlagError), ("--name", flags.Error)],
 )  # fmt: skip
-def test_what_a_flag_does_not_take_is_refused(values, word, error):
+def test_invalid_flag_values_raise(values, word, error):
     with pytest.raises(error):
         values(["p", word])
 
 
-def test_a_name_is_defined_once(values):
+def test_duplicate_flag_raises(values):
     with pytest.raises(flags.DuplicateFlagError, match="'name' is defined twice"):
         flags.DEFINE_string("name", "", "", flag_values=values)
 
@@ -67,7 +67,7 @@ def test_required_flags_and_validators(values):
         values(["p", "--rate=1", "--count=4"])
 
 
-def test_run_reads_flags_calls_main_and_exits_with_its_result(monkeypatch, capsys):
+def test_run_parses_flags_calls_main_and_exits_with_its_result(monkeypatch, capsys):
     monkeypatch.setattr(flags, "FLAGS", flags.FlagValues())
     flags.DEFINE_string("who", "me", "", flag_values=flags.FLAGS)
     seen = []

@@ -1,4 +1,4 @@
-"""The folders of headrace.graph: imports run one way, and README names every module."""
+"""The folders of headrace.graph: order of imports, and the module list of the README."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODULES = {
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yields the modules of the package that a module imports, unless only for its types."""
+    """Yields the modules of the package that a module imports, except for type checking only."""
     tree = ast.parse(path.read_text())
     typed = {
         id(inner)
@@ -45,7 +45,7 @@ def imported(path: Path) -> Iterator[str]:
 IMPORTS = {module: set(imported(path)) - {module} for module, path in MODULES.items()}
 
 
-def test_the_readme_orders_all_folders() -> None:
+def test_readme_lists_all_folders_in_order_of_imports() -> None:
     folders = {module.split(".")[0] for module in MODULES}
     assert sorted(ORDER) == sorted(folders)
 
@@ -57,7 +57,7 @@ def test_a_module_imports_only_its_own_folder_and_lower_ones(module: str) -> Non
 
 
 def reached(module: str) -> set[str]:
-    """Returns: the modules that a module imports, directly or by way of others."""
+    """Returns the modules that a module imports, directly or indirectly."""
     found: set[str] = set()
     waiting = [module]
     while waiting:
@@ -81,7 +81,7 @@ def test_the_readme_names_every_module() -> None:
 
 
 @pytest.mark.parametrize("space", ["layers", "losses", "metrics", "saved_model", "summary"])
-def test_a_folder_offers_the_public_names_of_its_namespace(space: str) -> None:
+def test_folder_has_the_public_names_of_its_namespace(space: str) -> None:
     folder = importlib.import_module(f"headrace.graph.{space}")
     for name in dir(getattr(hr, space)):
         assert getattr(folder, name) is getattr(getattr(hr, space), name)

@@ -1,4 +1,4 @@
-"""hr.gfile: TF's names and errors over the file system; records in files."""
+"""hr.gfile has TensorFlow's names and errors; TFRecord files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import headrace.graph as hr
 GFile, gfile, errors = hr.gfile.GFile, hr.gfile, hr.errors
 
 
-def test_text_is_read_by_characters_lines_and_whole(tmp_path):
+def test_gfile_reads_characters_lines_and_whole_files(tmp_path):
     path = str(tmp_path / "f")
     with GFile(path, "w") as f:
         f.write("größe\nb\n")
@@ -24,13 +24,13 @@ def test_text_is_read_by_characters_lines_and_whole(tmp_path):
     assert GFile(path, "rb").read(4) == b"gr\xc3\xb6"
 
 
-def test_a_file_that_was_opened_to_be_written_is_there(tmp_path):
+def test_closing_a_file_in_write_mode_creates_it(tmp_path):
     with GFile(tmp_path / "empty", "w"):
         pass
     assert gfile.Stat(tmp_path / "empty").length == 0
 
 
-def test_errors_have_tensorflows_classes_and_name_the_file(tmp_path):
+def test_gfile_errors_have_the_classes_of_tensorflow_and_name_the_file(tmp_path):
     there, nowhere = str(tmp_path / "a"), str(tmp_path / "zz")
     GFile(there, "w").close()
     gfile.MakeDirs(str(tmp_path / "d" / "e"))
@@ -77,7 +77,7 @@ def test_folders_are_listed_walked_copied_and_removed(tmp_path):
 
 
 @pytest.mark.parametrize("compression", ["", "GZIP", "ZLIB", 2, None])
-def test_records_come_back(tmp_path, compression):
+def test_records_round_trip(tmp_path, compression):
     path = str(tmp_path / "r")
     options = hr.python_io.TFRecordOptions(compression)
     with hr.python_io.TFRecordWriter(path, options) as writer:
@@ -86,7 +86,7 @@ def test_records_come_back(tmp_path, compression):
     assert list(hr.python_io.tf_record_iterator(path, options)) == [b"0", b"1", b"2"]
 
 
-def test_what_is_no_record_or_no_compression_is_refused(tmp_path):
+def test_invalid_records_and_compressions_raise(tmp_path):
     with pytest.raises(ValueError, match="got 'LZ4'"):
         hr.io.TFRecordOptions("LZ4")
     with hr.io.TFRecordWriter(str(tmp_path / "r")) as writer:

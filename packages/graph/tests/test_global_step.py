@@ -1,4 +1,4 @@
-"""The global step: made once, found again, checked."""
+"""The global step: creation, lookup, checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_it_is_made_once_and_found_again():
+def test_global_step_is_created_once():
     assert hr.train.get_global_step() is None
     step = hr.train.get_or_create_global_step()
     assert hr.train.get_global_step() is step
@@ -17,7 +17,7 @@ def test_it_is_made_once_and_found_again():
         hr.train.create_global_step()
 
 
-def test_only_a_scalar_of_integers_is_one():
+def test_global_step_must_be_an_integer_scalar():
     hr.train.assert_global_step(hr.Variable(0))
     with pytest.raises(TypeError):
         hr.train.assert_global_step(hr.Variable(0.5))
@@ -25,7 +25,7 @@ def test_only_a_scalar_of_integers_is_one():
         hr.train.assert_global_step(hr.Variable([0, 0]))
 
 
-def test_its_value_comes_from_a_session(service):
+def test_global_step_reads_the_value_in_a_session(service):
     step = hr.train.get_or_create_global_step()
     with hr.Session() as session:
         session.run(step.initializer)

@@ -1,4 +1,4 @@
-"""A gradient is found in the module of its op's family."""
+"""Gradients are in the module of the op's family."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("op_type", GRADIENTS)
-def test_the_gradient_of_an_op_lies_in_its_family(op_type: str) -> None:
+def test_gradient_of_an_op_is_in_its_family(op_type: str) -> None:
     function = gradient_function(op_type)
     assert function is None or function.__module__ == f"headrace.graph.{GRADIENTS[op_type]}"
 
 
-# These modules say why their ops have no gradient yet.
+# These modules declare why their ops have no gradient yet.
 NOT_BUILT = {
     "StackPushV2": "ops.stacks",
     "TensorArrayReadV3": "ops.tensor_arrays",
@@ -37,7 +37,7 @@ NOT_BUILT = {
 
 
 @pytest.mark.parametrize("op_type", NOT_BUILT)
-def test_a_gradient_that_is_not_built_gives_the_reason(op_type: str) -> None:
+def test_unimplemented_gradient_raises_with_the_reason(op_type: str) -> None:
     with pytest.raises(LookupError, match="not built yet"):
         gradient_function(op_type)
     assert f"headrace.graph.{NOT_BUILT[op_type]}" in sys.modules

@@ -22,13 +22,13 @@ def test_elements_are_found_by_name(graph):
         ("x", ValueError, "refers to an Operation, not a Tensor"),
     ],
 )
-def test_names_that_lead_to_no_tensor_are_refused(graph, name, error, text):
+def test_names_of_missing_elements_raise(graph, name, error, text):
     hr.constant(1.0, name="x")
     with pytest.raises(error, match=text):
         graph.get_tensor_by_name(name)
 
 
-def test_an_element_of_another_graph_is_refused():
+def test_element_of_another_graph_raises():
     x = hr.constant(1.0)
     with pytest.raises(ValueError, match="is not an element of this graph"):
         hr.Graph().as_graph_element(x)
@@ -36,7 +36,7 @@ def test_an_element_of_another_graph_is_refused():
         x.graph.as_graph_element(3)
 
 
-def test_a_finalized_graph_takes_no_nodes(graph):
+def test_adding_a_node_to_a_finalized_graph_raises(graph):
     graph.finalize()
     with pytest.raises(RuntimeError, match="Graph is finalized"):
         hr.constant(1.0)
@@ -91,7 +91,7 @@ def test_seeds_come_from_graph_and_op(graph):
     assert hr.get_seed(0) == (0, 2**31 - 1)
 
 
-def test_create_op_takes_messages(graph):
+def test_create_op_accepts_attr_value_messages(graph):
     x = hr.constant([[1.0]])
     node = graph.create_op("MatMul", [x, x], name="m", attrs={"transpose_a": hr.AttrValue(b=True)})
     assert node.get_attr("transpose_a") is True and node.outputs[0].dtype is hr.float32
@@ -99,7 +99,7 @@ def test_create_op_takes_messages(graph):
         graph.create_op("MatMul", [x, hr.constant([[1]])])
 
 
-def test_a_tensor_is_no_bool_no_array_and_has_no_length():
+def test_tensor_has_no_truth_value_array_or_length():
     x = hr.placeholder(hr.float32, [None])
     with pytest.raises(TypeError, match="as a Python bool"):
         bool(x < 1.0)
@@ -111,7 +111,7 @@ def test_a_tensor_is_no_bool_no_array_and_has_no_length():
         x.__array__()
 
 
-def test_set_shape_adds_and_refuses_contradictions():
+def test_set_shape_merges_and_rejects_incompatible_shapes():
     x = hr.placeholder(hr.float32)
     x.set_shape([None, 3])
     x.set_shape([2, None])
@@ -120,7 +120,7 @@ def test_set_shape_adds_and_refuses_contradictions():
         x.set_shape([4, 3])
 
 
-def test_attributes_are_shown_as_tensorflow_shows_them():
+def test_get_attr_returns_the_same_values_as_tensorflow():
     x = hr.placeholder(hr.float32, [None, 2])
     assert x.op.get_attr("dtype") is hr.float32
     assert x.op.get_attr("shape").as_list() == [None, 2]

@@ -26,7 +26,7 @@ def a_bit_of_everything():
     hr.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
 
 
-def test_hand_written_bytes_are_what_protobuf_writes(graph):
+def test_serialized_graph_equals_protobuf_output(graph):
     a_bit_of_everything()
     message = graph.as_graph_def()
     assert GraphDef.FromString(message.SerializeToString()) == message
@@ -41,7 +41,7 @@ def test_hand_written_bytes_are_what_protobuf_writes(graph):
     assert message.versions.producer > 0
 
 
-def test_what_is_imported_is_written_again_as_it_was(graph):
+def test_imported_graph_is_exported_unchanged(graph):
     a_bit_of_everything()
     first = graph.as_graph_def()
     with hr.Graph().as_default() as copy:
@@ -53,21 +53,21 @@ def test_what_is_imported_is_written_again_as_it_was(graph):
         assert again[node.name] == node
 
 
-def test_only_new_nodes_are_written_from_a_version_on(graph):
+def test_from_version_exports_only_new_nodes(graph):
     hr.constant(1.0, name="a")
     version = graph.version
     hr.constant(2.0, name="b")
     assert [n.name for n in graph.as_graph_def(from_version=version).node] == ["b"]
 
 
-def test_shapes_are_noted_on_demand(graph):
+def test_add_shapes_exports_output_shapes(graph):
     hr.placeholder(hr.float32, [None, 3])
     node = graph.as_graph_def(add_shapes=True).node[0]
     assert [d.size for d in node.attr["_output_shapes"].list.shape[0].dim] == [-1, 3]
 
 
 def test_building_and_writing_stay_fast_enough(graph):
-    """A guard against slips of an order of magnitude; benchmarks/build_cost.py measures."""
+    """Detects slowdowns of an order of magnitude; benchmarks/build_cost.py measures exactly."""
     x = hr.placeholder(hr.float32, [2])
     start = time.process_time()
     for _ in range(3000):

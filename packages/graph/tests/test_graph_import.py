@@ -31,7 +31,7 @@ def test_names_get_the_prefix_and_repeat(graph):
     ]  # fmt: skip
 
 
-def test_nodes_may_stand_in_any_order(graph):
+def test_import_accepts_nodes_in_any_order(graph):
     hr.import_graph_def(parsed(neg("z", "y") + neg("y", "x") + X), name="")
     assert [o.name for o in graph.get_operations()] == ["x", "y", "z"]
 
@@ -80,29 +80,29 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_what_is_no_graph_is_refused_with_its_place(case):
+def test_invalid_graphs_raise_and_name_the_node(case):
     text, message = BAD[case]
     with pytest.raises(ValueError, match=message) as caught:
         hr.import_graph_def(parsed(text))
     assert isinstance(caught.value, InvalidArgumentError)
 
 
-def test_an_unknown_op_is_refused_with_its_neighbours():
+def test_unknown_op_raises_with_similar_names():
     with pytest.raises(NotFoundError, match="node 'y': .*MatMull.*MatMul") as caught:
         hr.import_graph_def(parsed('node { name: "y" op: "MatMull" }'))
     assert isinstance(caught.value, ValueError)
 
 
-def test_bytes_are_taken_and_damaged_ones_refused():
+def test_import_accepts_bytes_and_rejects_corrupted_ones():
     wire = parsed(X).SerializeToString()
     hr.import_graph_def(wire, name="whole")
-    with pytest.raises(InvalidArgumentError, match="no GraphDef"):
+    with pytest.raises(InvalidArgumentError, match="not a GraphDef"):
         hr.import_graph_def(wire[:-3])
     with pytest.raises(TypeError, match="must be a GraphDef"):
         hr.import_graph_def("text")
 
 
-def test_shapes_that_clash_are_refused():
+def test_incompatible_shapes_raise():
     a = hr.placeholder(hr.float32, [2, 3], name="a")
     b = hr.placeholder(hr.float32, [4, 5], name="b")
     message = a.graph.as_graph_def()
@@ -123,7 +123,7 @@ def test_unknown_attributes_are_kept(graph):
     assert graph.get_operation_by_name("x").get_attr("_mine") == 5
 
 
-def test_loops_come_back_closed(graph):
+def test_imported_loops_have_their_back_edges(graph):
     hr.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
     message = graph.as_graph_def()
     with hr.Graph().as_default() as copy:
@@ -146,7 +146,7 @@ def test_a_library_of_functions_is_kept_and_called(graph):
     assert graph.as_graph_def().library.function[0].signature.name == "my_function"
 
 
-def test_devices_in_force_fill_what_a_node_leaves_open(graph):
+def test_active_devices_fill_missing_parts_of_a_device(graph):
     with hr.device("/job:ps"):
         hr.import_graph_def(parsed(X[:-1] + 'device: "/cpu:1" }'), name="")
     assert graph.get_operation_by_name("x").device == "/job:ps/device:CPU:1"

@@ -5,7 +5,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_a_frozen_graph_gives_the_same_without_variables(service, graph):
+def test_frozen_graph_has_constants_for_variables(service, graph):
     x = hr.placeholder(hr.float32, [], name="x")
     v = hr.Variable(3.0, name="v")
     w = hr.Variable(5.0, name="w", use_resource=True)
@@ -23,7 +23,7 @@ def test_a_frozen_graph_gives_the_same_without_variables(service, graph):
             assert sess.run(y, {x: 2.0}) == expected == 11.0
 
 
-def test_a_sub_graph_needs_names_that_are_there(graph):
+def test_extract_sub_graph_rejects_unknown_names(graph):
     hr.constant(1.0, name="a")
     with pytest.raises(ValueError, match="'b' is not in the graph"):
         hr.graph_util.extract_sub_graph(graph.as_graph_def(), ["b"])
@@ -31,7 +31,7 @@ def test_a_sub_graph_needs_names_that_are_there(graph):
         hr.graph_util.extract_sub_graph(graph.as_graph_def(), "a")
 
 
-def test_identities_go_unless_something_waits_for_them(graph):
+def test_remove_training_nodes_keeps_identities_with_control_edges(graph):
     a = hr.constant(1.0, name="a")
     b = hr.identity(a, name="b")
     c = hr.identity(a, name="c")

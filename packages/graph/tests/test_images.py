@@ -1,4 +1,4 @@
-"""Images: shapes that are known before a run, and what is refused."""
+"""Image ops: static shapes and errors."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def _batch():
         (lambda x: hr.image.decode_png("", channels=3), [None, None, 3]),
     ],
 )
-def test_the_shape_of_an_image_is_known(make, shape):
+def test_image_ops_infer_static_shapes(make, shape):
     assert make(_batch()).shape.as_list() == shape
 
 
-def test_an_image_of_the_size_asked_for_is_left_alone():
+def test_resize_to_the_same_size_adds_no_node():
     x = _batch()
     assert hr.image.resize_images(x, [6, 5]) is x
 
 
-def test_the_type_of_an_image_stays():
+def test_image_ops_preserve_the_dtype():
     x = hr.placeholder("uint8", [6, 5, 3])
     for made in (hr.image.adjust_contrast(x, 2.0), hr.image.random_brightness(x, 0.1)):
         assert made.dtype == hr.uint8
@@ -64,11 +64,11 @@ def test_the_type_of_an_image_stays():
         (lambda x: hr.image.image_gradients(x[0]), "4D tensor"),
     ],
 )
-def test_a_wrong_image_is_refused(make, says):
+def test_invalid_images_raise(make, says):
     with pytest.raises(ValueError, match=says):
         make(_batch())
 
 
-def test_an_image_is_converted_only_between_numbers():
+def test_convert_image_dtype_requires_numeric_dtypes():
     with pytest.raises(AttributeError, match="floating point or integer"):
         hr.image.convert_image_dtype(_batch(), "string")

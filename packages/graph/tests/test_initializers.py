@@ -19,7 +19,7 @@ def test_constants_fill_their_shape():
         hr.constant_initializer(object())
 
 
-def test_large_fills_are_computed_and_not_stored():
+def test_large_constant_initializers_use_fill():
     assert hr.zeros_initializer()([100, 100]).op.type == "Fill"
 
 
@@ -32,12 +32,12 @@ def test_fans_count_inputs_and_outputs(shape, expected):
 
 
 @pytest.mark.parametrize("wrong", [{"scale": 0}, {"mode": "fan"}, {"distribution": "flat"}])
-def test_variance_scaling_refuses_what_it_does_not_know(wrong):
+def test_variance_scaling_rejects_invalid_arguments(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         hr.variance_scaling_initializer(**wrong)
 
 
-def test_configurations_make_equal_ones():
+def test_initializers_round_trip_through_their_configurations():
     made = [
         hr.zeros_initializer(hr.int32), hr.constant_initializer(3), hr.glorot_normal_initializer(7),
         hr.random_uniform_initializer(1, 2, 3), hr.truncated_normal_initializer(1.0, 2.0, 3),
@@ -49,7 +49,7 @@ def test_configurations_make_equal_ones():
         assert again.get_config() == initializer.get_config()
 
 
-def test_random_ones_have_the_nodes_and_seeds_of_tensorflow(graph):
+def test_random_initializers_have_the_nodes_and_seeds_of_tensorflow(graph):
     hr.set_random_seed(3)
     hr.get_variable("v", [4, 2])
     hr.get_variable("w", [4, 2], initializer=hr.truncated_normal_initializer(stddev=0.5, seed=9))

@@ -1,4 +1,4 @@
-"""What layers make of their arguments: windows, specs, choices, functions."""
+"""Arguments of layers: windows, input specs, smart_cond, functional forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.graph.api.namespace import find
 from headrace.graph.layers import functional, input_spec, renormalization, smart_cond, windows
 
 
-def test_one_number_stands_for_each_dimension():
+def test_one_number_is_expanded_to_all_dimensions():
     assert windows.each(3, 2, "strides") == (3, 3)
     assert windows.each([1, 2], 2, "strides") == (1, 2)
     with pytest.raises(ValueError, match="`strides` argument must be a tuple of 2 integers"):
@@ -20,17 +20,17 @@ def test_one_number_stands_for_each_dimension():
     ("length", "padding", "stride", "expected"),
     [(8, "valid", 1, 6), (8, "same", 1, 8), (8, "same", 2, 4), (None, "same", 2, None)],
 )
-def test_windows_of_three_fit_so_often(length, padding, stride, expected):
+def test_conv_length_counts_windows(length, padding, stride, expected):
     assert windows.conv_length(length, 3, padding, stride) == expected
 
 
-def test_a_known_choice_builds_one_branch():
+def test_smart_cond_builds_one_branch_for_a_known_predicate():
     assert smart_cond.smart_cond(True, lambda: "yes", lambda: 1 / 0) == "yes"
     assert smart_cond.known(hr.constant(False)) is False
     assert smart_cond.known(hr.placeholder(hr.bool, [])) is None
 
 
-def test_a_spec_refuses_other_ranks_and_sizes():
+def test_input_spec_rejects_other_ranks_and_sizes():
     spec = hr.layers.InputSpec(ndim=2, axes={-1: 3})
     input_spec.check_inputs(spec, [hr.placeholder(hr.float32, [None, 3])], "dense")
     for shape in ([3], [None, 4]):
@@ -38,7 +38,7 @@ def test_a_spec_refuses_other_ranks_and_sizes():
             input_spec.check_inputs(spec, [hr.placeholder(hr.float32, shape)], "dense")
 
 
-def test_the_function_of_a_layer_makes_and_applies_it():
+def test_functional_layer_creates_and_applies_a_layer():
     dense = functional.functional("dense", hr.layers.Dense, "says")
     assert dense(hr.zeros([2, 3]), 4).shape.as_list() == [2, 4]
     assert dense.__doc__.startswith("says; see Dense.")
@@ -58,7 +58,7 @@ def test_a_convolution_has_a_kernel_of_its_rank(name, rank, kernel):
 
 
 @pytest.mark.parametrize("layer", [hr.layers.Conv3DTranspose, hr.layers.SeparableConv1D])
-def test_layers_of_convolutions_say_their_output_shape(layer):
+def test_convolution_layers_compute_their_output_shape(layer):
     made = layer(4, 2)
     rank = 3 if layer is hr.layers.Conv3DTranspose else 1
     inputs = hr.zeros([1, *[5] * rank, 3])
@@ -76,7 +76,7 @@ def test_pooling_halves_each_dimension(name, rank):
     assert made.shape.as_list() == [1, *[3] * rank, 3]
 
 
-def test_renormalization_keeps_variables_of_its_own():
+def test_renormalization_creates_its_averages():
     layer = hr.layers.BatchNormalization(renorm=True)
     layer.apply(hr.zeros([4, 3]), training=True)
     assert any("renorm" in v.name for v in layer.variables)

@@ -1,4 +1,4 @@
-"""Layers: names of their variables, sharing, collections, refusals; classes of one's own."""
+"""Layers: names of variables, sharing, collections, errors, custom layers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_unnamed_layers_are_counted_as_in_tensorflow():
     assert len(hr.trainable_variables()) == 12
 
 
-def test_operations_of_a_layer_stand_in_its_scope():
+def test_operations_of_a_layer_are_in_its_scope():
     y = hr.layers.dense(hr.zeros([2, 3]), 4, activation=hr.nn.relu, name="hidden")
     assert y.name == "hidden/Relu:0"
     assert {"hidden/MatMul", "hidden/BiasAdd"} <= {o.name for o in y.graph.get_operations()}
@@ -57,7 +57,7 @@ def test_a_layer_shares_its_variables_among_its_calls():
     assert layer.scope_name == "dense" and layer.built and layer.count_params() == 16
 
 
-def test_reuse_finds_the_variables_of_a_name():
+def test_reuse_returns_the_existing_variables():
     x = hr.zeros([2, 3])
     hr.layers.dense(x, 4, name="d")
     hr.layers.dense(x, 4, name="d", reuse=True)
@@ -68,7 +68,7 @@ def test_reuse_finds_the_variables_of_a_name():
         hr.layers.dense(x, 4, name="other", reuse=True)
 
 
-def test_variables_come_through_the_scope_around():
+def test_layer_variables_use_the_enclosing_scope():
     ones = hr.ones_initializer()
     regularizer = hr.nn.l2_loss
     with hr.variable_scope("s", initializer=ones, regularizer=regularizer, use_resource=True):
@@ -82,7 +82,7 @@ def test_variables_come_through_the_scope_around():
     ]
 
 
-def test_parts_of_a_partitioned_kernel_are_the_layers_weights():
+def test_partitions_of_a_kernel_are_weights_of_the_layer():
     with hr.variable_scope("s", partitioner=hr.fixed_size_partitioner(2)):
         layer = hr.layers.Dense(4, use_bias=False)
         assert layer(hr.zeros([2, 6])).shape.as_list() == [2, 4]
@@ -99,10 +99,10 @@ def test_regularizers_of_weights_and_activity_add_losses():
     assert names[1].startswith("dense/ActivityRegularizer/")
     assert layer.losses == hr.get_collection(hr.GraphKeys.REGULARIZATION_LOSSES)
     layer(hr.zeros([2, 3]))
-    assert len(layer.losses) == 3  # the kernel's is there once
+    assert len(layer.losses) == 3  # one loss for the kernel
 
 
-def test_batch_normalization_offers_its_updates_only_in_training():
+def test_batch_normalization_adds_updates_only_in_training():
     layer = hr.layers.BatchNormalization()
     layer(_image())
     assert hr.get_collection(hr.GraphKeys.UPDATE_OPS) == []
@@ -119,7 +119,7 @@ def test_batch_normalization_offers_its_updates_only_in_training():
     ]
 
 
-def test_batch_normalization_is_fused_where_it_can_be():
+def test_batch_normalization_is_fused_if_possible():
     def kinds(x, **options):
         with hr.Graph().as_default() as graph:
             hr.layers.batch_normalization(x(), **options)
@@ -132,13 +132,13 @@ def test_batch_normalization_is_fused_where_it_can_be():
         kinds(lambda: hr.zeros([2, 3]), fused=True)
 
 
-def test_halves_are_normalised_by_single_precision():
+def test_half_inputs_have_float32_statistics():
     layer = hr.layers.BatchNormalization()
     assert layer(hr.zeros([2, 3], "float16")).dtype == hr.float16
     assert {v.dtype.base_dtype for v in layer.variables} == {hr.float32}
 
 
-def test_batch_renormalization_keeps_averages_of_its_own():
+def test_batch_renormalization_updates_its_averages():
     layer = hr.layers.BatchNormalization(renorm=True)
     layer(_image(), training=True)
     assert _names(layer.non_trainable_variables) == [
@@ -151,7 +151,7 @@ def test_batch_renormalization_keeps_averages_of_its_own():
         hr.layers.BatchNormalization(renorm=True, renorm_clipping={"smax": 1.0})
 
 
-def test_parts_of_a_batch_are_normalised_by_variables_of_full_rank():
+def test_virtual_batches_use_variables_of_full_rank():
     layer = hr.layers.BatchNormalization(virtual_batch_size=3)
     assert layer(_image(), training=True).shape.as_list() == [None, 8, 8, 3]
     assert layer.gamma.shape.as_list() == [1, 1, 1, 1, 3]
@@ -160,7 +160,7 @@ def test_parts_of_a_batch_are_normalised_by_variables_of_full_rank():
 
 
 @pytest.mark.parametrize("unknown", [None, 8])
-def test_a_transposed_convolution_knows_what_can_be_known(unknown):
+def test_transposed_convolution_infers_partial_shapes(unknown):
     x = hr.placeholder("float32", [None, unknown, 6, 3])
     y = hr.layers.conv2d_transpose(x, 5, 3, 2)
     assert y.shape.as_list() == [None, unknown and 17, 13, 5]
@@ -180,7 +180,7 @@ def test_a_transposed_convolution_knows_what_can_be_known(unknown):
         (lambda: hr.layers.BatchNormalization(), [None, 8, 8, 3]),
     ],
 )
-def test_the_shape_said_is_the_shape_made(make, shape):
+def test_compute_output_shape_equals_the_output_shape(make, shape):
     layer, x = make(), _image()
     assert layer.apply(x).shape.as_list() == shape
     assert layer.compute_output_shape(x.shape).as_list() == shape
@@ -202,12 +202,12 @@ def test_the_shape_said_is_the_shape_made(make, shape):
         (lambda: hr.layers.Dense(2).scope_name, "has not been used yet"),
     ],
 )
-def test_a_wrong_input_is_refused(make, says):
+def test_invalid_inputs_raise(make, says):
     with pytest.raises(ValueError, match=says):
         make()
 
 
-def test_a_layer_of_ones_own_is_built_at_its_first_call():
+def test_custom_layer_is_built_at_its_first_call():
     class Scale(hr.layers.Layer):
         def build(self, input_shape):
             assert isinstance(input_shape, hr.TensorShape)
@@ -228,6 +228,6 @@ def test_a_layer_of_ones_own_is_built_at_its_first_call():
     assert frozen.trainable_variables == [] and len(frozen.non_trainable_variables) == 2
 
 
-def test_a_layer_takes_no_argument_that_it_does_not_know():
+def test_layer_rejects_unknown_keywords():
     with pytest.raises(TypeError, match="not understood: unitz"):
         hr.layers.Dense(3, unitz=4)

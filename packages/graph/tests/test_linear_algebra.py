@@ -1,4 +1,4 @@
-"""Linear algebra: shapes before a run, and what is refused."""
+"""Linear algebra: static shapes and errors."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def _slope(make):
         ),
     ],
 )
-def test_what_cannot_be_is_refused(make, error, says):
+def test_invalid_arguments_raise(make, error, says):
     with pytest.raises(error, match=says):
         make()

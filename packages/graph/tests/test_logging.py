@@ -1,4 +1,4 @@
-"""hr.logging says what is at or above its level, on standard error."""
+"""hr.logging writes messages at or above its level to standard error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def level():
     hr.logging.set_verbosity(before)
 
 
-def test_only_what_reaches_the_level_is_said(caplog):
+def test_messages_below_the_level_are_dropped(caplog):
     with caplog.at_level(logging.NOTSET, "headrace"):
         hr.logging.set_verbosity(hr.logging.WARN)
         hr.logging.info("a %d", 1)
@@ -28,7 +28,7 @@ def test_only_what_reaches_the_level_is_said(caplog):
     ]  # fmt: skip
 
 
-def test_a_line_of_the_program_counts_by_itself(caplog):
+def test_log_every_n_counts_each_line_separately(caplog):
     hr.logging.set_verbosity(hr.logging.INFO)
     with caplog.at_level(logging.INFO, "headrace"):
         for i in range(7):
@@ -39,11 +39,11 @@ def test_a_line_of_the_program_counts_by_itself(caplog):
     assert said == ["every 0", "first 0", "first 1", "every 3", "if 5", "every 6"]
 
 
-def test_levels_are_pythons():
+def test_levels_equal_python_levels():
     assert (hr.logging.DEBUG, hr.logging.INFO, hr.logging.FATAL) == (10, 20, 50)
 
 
-def test_each_function_has_its_level(caplog):
+def test_each_function_logs_at_its_level(caplog):
     with caplog.at_level(logging.NOTSET, "headrace"):
         hr.logging.set_verbosity(hr.logging.DEBUG)
         hr.logging.debug("a")

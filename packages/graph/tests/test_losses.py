@@ -1,4 +1,4 @@
-"""Losses: where they are kept, what they are called, and what they refuse."""
+"""Losses: collections, names, errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_a_loss_is_kept_under_its_scope():
+def test_losses_are_collected_by_scope():
     with hr.name_scope("tower"):
         loss = hr.losses.mean_squared_error(hr.zeros([2, 3]), hr.ones([2, 3]))
     assert loss.name == "tower/mean_squared_error/value:0"
@@ -15,7 +15,7 @@ def test_a_loss_is_kept_under_its_scope():
     assert hr.losses.get_losses("tower") == [loss] and hr.losses.get_losses("other") == []
 
 
-def test_a_loss_goes_where_it_is_told_or_nowhere():
+def test_loss_collection_can_be_changed_or_none():
     x = hr.zeros([2])
     mine = hr.losses.absolute_difference(x, x, loss_collection="mine")
     hr.losses.absolute_difference(x, x, loss_collection=None)
@@ -41,6 +41,6 @@ def test_a_loss_is_a_scalar_unless_it_is_not_reduced():
         (lambda x: hr.losses.log_loss(x, x, hr.ones([2, 2])), "weights can not be broadcast"),
     ],
 )
-def test_a_loss_refuses(make, says):
+def test_invalid_loss_arguments_raise(make, says):
     with pytest.raises(ValueError, match=says):
         make(hr.zeros([2, 3]))

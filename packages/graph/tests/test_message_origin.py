@@ -1,4 +1,4 @@
-"""An error about a message says in which file and at which byte the message lies."""
+"""Errors about messages have the path and offset of the message."""
 
 from __future__ import annotations
 

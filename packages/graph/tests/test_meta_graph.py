@@ -23,7 +23,7 @@ def model():
 
 
 @pytest.mark.parametrize("as_text", [False, True])
-def test_a_graph_comes_back_with_its_collections(tmp_path, as_text):
+def test_graph_and_collections_round_trip_through_a_meta_graph(tmp_path, as_text):
     model()
     path = str(tmp_path / "m.meta")
     _, variables = export_scoped_meta_graph(path, as_text=as_text)
@@ -39,7 +39,7 @@ def test_a_graph_comes_back_with_its_collections(tmp_path, as_text):
         assert copy.get_operation_by_name("while/cond/add")._context is loop.nested[0]
 
 
-def test_an_import_scope_goes_before_every_name(tmp_path):
+def test_import_scope_prefixes_every_name(tmp_path):
     model()
     message, _ = export_scoped_meta_graph()
     with hr.Graph().as_default() as copy:
@@ -48,7 +48,7 @@ def test_an_import_scope_goes_before_every_name(tmp_path):
         assert copy.get_collection("outputs")[0].name == "again/net/add:0"
 
 
-def test_a_scope_is_exported_without_its_prefix_and_bound_again():
+def test_exported_scope_has_no_prefix_and_can_be_rebound():
     x = hr.placeholder(hr.float32, [2], name="x")
     with hr.name_scope("part"):
         hr.identity(x * 2.0, name="out")
@@ -62,7 +62,7 @@ def test_a_scope_is_exported_without_its_prefix_and_bound_again():
         assert other.get_operation_by_name("mul").inputs[0] is mine
 
 
-def test_devices_and_defaults_are_left_out_on_demand():
+def test_export_can_omit_devices_and_default_attributes():
     with hr.device("/cpu:1"):
         hr.raw_ops.MatMul(a=[[1.0]], b=[[1.0]])
     message, _ = export_scoped_meta_graph(clear_devices=True, strip_default_attrs=True)
@@ -70,7 +70,7 @@ def test_devices_and_defaults_are_left_out_on_demand():
     assert product.device == "" and set(product.attr) == {"T"}
 
 
-def test_a_collection_that_no_message_holds_is_left_out_with_a_warning():
+def test_unconvertible_collection_is_omitted_with_a_warning():
     hr.constant(1.0)
     hr.add_to_collection("odd", object())
     with pytest.warns(UserWarning, match="collection 'odd' is left out"):
@@ -78,7 +78,7 @@ def test_a_collection_that_no_message_holds_is_left_out_with_a_warning():
     assert "odd" not in message.collection_def
 
 
-def test_files_that_are_missing_or_damaged_are_refused(tmp_path):
+def test_missing_and_corrupted_files_raise(tmp_path):
     with pytest.raises(OSError, match="does not exist"):
         read_meta_graph_file(str(tmp_path / "none"))
     (tmp_path / "bad").write_bytes(b"\xff\xfe\x00")

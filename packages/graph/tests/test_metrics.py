@@ -1,4 +1,4 @@
-"""Metrics: the variables they keep, the collections they fill, what they refuse."""
+"""Metrics: variables, collections, errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_a_metric_keeps_local_variables_that_no_optimizer_sees():
+def test_metrics_create_non_trainable_local_variables():
     hr.metrics.mean(hr.zeros([3]), name="loss")
     hr.metrics.precision(hr.ones([3]), hr.zeros([3]))
     names = [v.name for v in hr.local_variables()]
@@ -21,7 +21,7 @@ def test_a_metric_keeps_local_variables_that_no_optimizer_sees():
     assert hr.trainable_variables() == [] and hr.global_variables() == []
 
 
-def test_a_metric_gives_a_value_and_an_update():
+def test_metrics_return_a_value_and_an_update():
     value, update = hr.metrics.accuracy(
         hr.constant([1, 2]), hr.constant([1, 3]), updates_collections="updates"
     )
@@ -45,6 +45,6 @@ def test_a_column_of_labels_is_squeezed():
         (lambda x: hr.metrics.accuracy(x, hr.zeros([4])), "incompatible"),
     ],
 )
-def test_a_metric_refuses(make, says):
+def test_invalid_metric_arguments_raise(make, says):
     with pytest.raises(ValueError, match=says):
         make(hr.zeros([3]))

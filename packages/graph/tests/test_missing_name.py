@@ -1,11 +1,11 @@
-"""The error of a missing name looks for close ones only when its text is read."""
+"""MissingNameError searches similar names only when its message is read."""
 
 from __future__ import annotations
 
 from headrace.graph.platform.missing_name import MissingNameError
 
 
-def test_close_names_are_looked_for_late():
+def test_similar_names_are_searched_lazily():
     asked = []
     error = MissingNameError("no 'matmull'", "matmull", lambda: asked.append(1) or ["matmul", "x"])
     assert asked == []

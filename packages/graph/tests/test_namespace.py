@@ -16,20 +16,20 @@ TABLES = ("public_linalg.LINALG", "public_networks.NETWORKS", "public_training.T
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_table_of_public_names_is_part_of_the_whole(table):
+def test_tables_of_public_names_are_merged(table):
     module, _, name = table.partition(".")
     rows = getattr(importlib.import_module(f"headrace.graph.api.{module}"), name)
     assert rows and rows.items() <= PUBLIC.items()
 
 
-def test_rows_put_names_in_a_space():
+def test_rows_add_the_prefix_of_a_namespace():
     from headrace.graph.api.public_rows import rows
 
     assert rows("m", "a b", "nn") == {"nn.a": "m", "nn.b": "m"}
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_every_public_name_is_there(name):
+def test_every_public_name_resolves(name):
     value = find(name)
     assert value is not None or name == "newaxis"
     reached = hr
@@ -38,7 +38,7 @@ def test_every_public_name_is_there(name):
     assert reached is value
 
 
-def test_a_name_that_is_not_public_is_refused():
+def test_unknown_public_name_raises():
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         hr.nonsense  # noqa: B018
     with pytest.raises(AttributeError, match="initializers.*nonsense"):
@@ -50,17 +50,17 @@ def test_a_name_that_is_not_public_is_refused():
     ("typo", "near"),
     [("matmull", "matmul"), ("nn.rellu", "relu"), ("train.AdamOptimiser", "AdamOptimizer")],
 )
-def test_a_typo_is_answered_with_the_closest_names(typo, near):
+def test_typo_suggests_similar_names(typo, near):
     with pytest.raises(AttributeError, match=f"did you mean .*\\b{near}\\b.*\\?"):
         operator.attrgetter(typo)(hr)
 
 
-def test_a_typo_of_an_op_is_answered_with_the_closest_ops():
+def test_typo_in_raw_ops_suggests_similar_ops():
     with pytest.raises(AttributeError, match=r"no op 'MatMull'.*did you mean .*\bMatMul\b"):
         hr.raw_ops.MatMull  # noqa: B018
 
 
-def test_asking_for_a_name_that_is_not_there_searches_nothing():
+def test_hasattr_of_a_missing_name_does_not_search():
     code = (
         "import sys, headrace.graph as hr; hasattr(hr, 'matmull'); print('difflib' in sys.modules)"
     )

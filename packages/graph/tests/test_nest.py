@@ -17,13 +17,13 @@ def test_flattening_and_packing_are_inverse(structure):
     assert nest.pack_sequence_as(structure, nest.flatten(structure)) == structure
 
 
-def test_mappings_go_in_order_of_keys_and_keep_their_own():
+def test_mappings_flatten_in_key_order_and_keep_their_order():
     d = OrderedDict([("b", 1), ("a", 2)])
     assert nest.flatten(d) == [2, 1]
     assert list(nest.map_structure(lambda v: v * 10, d).items()) == [("b", 10), ("a", 20)]
 
 
-def test_structures_that_differ_are_refused():
+def test_different_structures_raise():
     nest.assert_same_structure([1, (2,)], [3, (4,)])
     with pytest.raises(ValueError, match="don't have the same nested structure"):
         nest.assert_same_structure([1, 2], [1, [2]])
@@ -34,7 +34,7 @@ def test_structures_that_differ_are_refused():
         nest.pack_sequence_as([1, 2, 3], [1, 2])
 
 
-def test_flattening_stops_where_the_shallow_structure_ends():
+def test_flatten_up_to_stops_at_the_shallow_structure():
     assert nest.flatten_up_to([0, 0], [[1, 2], 3]) == [[1, 2], 3]
     with pytest.raises(TypeError):
         nest.flatten_up_to([0, [0]], [1, 2])

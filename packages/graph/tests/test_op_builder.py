@@ -17,14 +17,14 @@ def test_types_are_inferred_and_defaults_filled_in():
     assert product.op.get_attr("transpose_b") is True
 
 
-def test_python_values_take_the_type_of_the_tensor_beside_them():
+def test_python_values_take_the_dtype_of_the_other_tensor():
     x = hr.placeholder(hr.float64)
     assert op("AddV2", x, 1).op.inputs[1].dtype is hr.float64
     assert op("AddV2", 1, x).op.inputs[0].dtype is hr.float64
     assert op("AddN", [1.0, x]).op.inputs[0].dtype is hr.float64
 
 
-def test_a_constant_is_named_under_the_node_that_takes_it():
+def test_converted_constant_is_named_under_its_node():
     x = hr.placeholder(hr.float32, name="x")
     total = op("AddV2", x, 1.0, name="total")
     assert [t.name for t in total.op.inputs] == ["x:0", "total/y:0"]
@@ -32,7 +32,7 @@ def test_a_constant_is_named_under_the_node_that_takes_it():
     assert again.op.inputs[1].name == "total_1/y:0"
 
 
-def test_two_types_for_one_attribute_are_refused_with_both():
+def test_two_dtypes_for_one_attribute_raise_with_both():
     x, y = hr.placeholder(hr.float32), hr.placeholder(hr.int32)
     with pytest.raises(
         TypeError,
@@ -42,12 +42,12 @@ def test_two_types_for_one_attribute_are_refused_with_both():
         op("AddV2", x, y)
 
 
-def test_a_type_that_the_op_does_not_take_is_refused_with_those_that_it_does():
+def test_invalid_dtype_raises_with_the_allowed_ones():
     with pytest.raises(TypeError, match="DataType string not in list of allowed values: bfloat16"):
         op("MatMul", hr.constant([["a"]]), hr.constant([["b"]]))
 
 
-def test_missing_unknown_and_wrong_attributes_are_refused():
+def test_missing_unknown_and_wrong_attributes_raise():
     x = hr.constant([1.0])
     with pytest.raises(TypeError, match="Placeholder misses attribute 'dtype'"):
         op("Placeholder")
@@ -60,17 +60,17 @@ def test_missing_unknown_and_wrong_attributes_are_refused():
            strides=[1, 2, 2, 1], padding="SOME")  # fmt: skip
 
 
-def test_a_list_shorter_than_its_minimum_is_refused():
+def test_list_shorter_than_its_minimum_raises():
     with pytest.raises(ValueError, match="less than minimum 1"):
         op("AddN", [])
 
 
-def test_an_unknown_op_is_refused_with_its_neighbours():
+def test_unknown_op_raises_with_similar_names():
     with pytest.raises(NotFoundError, match="MatMul"):
         op("MatMull", 1, 2)
 
 
-def test_results_come_as_tensor_list_named_tuple_or_operation():
+def test_results_are_tensor_list_named_tuple_or_operation():
     x = hr.constant([[1.0, 2.0]])
     assert isinstance(op("Identity", x), hr.Tensor)
     assert [t.value_index for t in op("Unpack", x, num=2, axis=1)] == [0, 1]
@@ -90,7 +90,7 @@ def test_minus_zero_and_zero_do_not_share_attributes():
     assert str(float(hr.constant(0.0).op._attrs.values["value"])) == "0.0"
 
 
-def test_a_node_knows_the_line_that_made_it():
+def test_node_records_the_line_that_created_it():
     x = hr.constant(1.0)
     y = x + 1.0
     assert y.op.source_file == __file__
@@ -98,7 +98,7 @@ def test_a_node_knows_the_line_that_made_it():
     assert y.op.traceback[0][3] == "y = x + 1.0"
 
 
-def test_inputs_of_two_graphs_are_refused():
+def test_inputs_of_two_graphs_raise():
     x = hr.constant(1.0)
     with hr.Graph().as_default():
         y = hr.constant(1.0)
@@ -106,14 +106,14 @@ def test_inputs_of_two_graphs_are_refused():
         op("AddV2", x, y)
 
 
-def test_a_node_is_made_in_the_graph_of_its_inputs():
+def test_node_is_created_in_the_graph_of_its_inputs():
     x = hr.constant(1.0)
     with hr.Graph().as_default():
         assert op("Neg", x).graph is x.graph
         assert (x + 1.0).graph is x.graph
 
 
-def test_raw_ops_take_keywords():
+def test_raw_ops_require_keywords():
     product = hr.raw_ops.MatMul(a=np.eye(2, dtype=np.float32), b=[[1.0, 0.0], [0.0, 1.0]])
     assert product.shape == [2, 2]
     with pytest.raises(TypeError, match="MatMul misses inputs b"):
@@ -129,12 +129,12 @@ def test_shape_errors_name_op_and_node():
             op("MatMul", a, b, name="logits")
 
 
-def test_shapes_are_inferred_anew_where_values_decide_them():
+def test_shapes_that_depend_on_values_are_not_cached():
     x = hr.placeholder(hr.float32, [6])
     assert op("Reshape", x, [2, 3]).shape == [2, 3]
     assert op("Reshape", x, [3, 2]).shape == [3, 2]
 
 
-def test_what_acts_on_a_reference_is_colocated_with_it():
+def test_ops_on_a_reference_are_colocated_with_it():
     v = hr.Variable(1.0, name="v")
     assert op("AssignAdd", v, 1.0).op.colocation_groups() == [b"loc:@v"]

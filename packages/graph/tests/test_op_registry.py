@@ -16,7 +16,7 @@ def test_a_gradient_is_registered_once():
         hr.NotDifferentiable("TestOnce")
 
 
-def test_an_op_without_gradient_says_so_and_a_known_dead_end_says_why():
+def test_op_without_gradient_raises_or_gives_the_declared_reason():
     with pytest.raises(LookupError, match="No gradient defined for op type TestNothing"):
         op_registry.gradient_function("TestNothing")
     op_registry.no_gradient("TestDeadEnd", "its output is an index")
@@ -29,7 +29,7 @@ def test_gradients_are_found_in_the_family_of_the_op():
     assert op_registry.gradient_function("VarHandleOp") is None
 
 
-def test_a_library_from_outside_brings_op_shape_and_gradient(monkeypatch):
+def test_installed_library_registers_op_shape_and_gradient(monkeypatch):
     from headrace.formats.proto.op_pb2 import OpDef, OpList
 
     new = OpDef(name="TestDouble")
@@ -56,7 +56,7 @@ def test_a_library_from_outside_brings_op_shape_and_gradient(monkeypatch):
     assert op_registry.gradient_function("TestDouble") is not None
 
 
-def test_a_gradient_that_nobody_has_written_raises_and_says_why():
+def test_gradient_not_implemented_raises_with_the_reason():
     op_registry.gradient_not_implemented("TestLater", "loops come later")
     with pytest.raises(LookupError, match="op type TestLater: loops come later"):
         op_registry.gradient_function("TestLater")

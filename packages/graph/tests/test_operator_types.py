@@ -1,4 +1,4 @@
-"""The operators that type checkers see are those that tensors and variables have."""
+"""Tensors and variables have exactly the operators declared for type checkers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ def built(tensor):
     return tensor.op.type, tensor.op.name
 
 
-def test_operators_make_the_ops_and_names_of_tensorflow():
+def test_operators_create_the_ops_and_names_of_tensorflow():
     x = hr.placeholder(hr.float32, [2], name="x")
     assert built(x + 1) == ("AddV2", "add")
     assert built(1 - x) == ("Sub", "sub")
@@ -34,7 +34,7 @@ def test_equality_is_identity():
     assert {x: 1}[x] == 1
 
 
-def test_an_array_leaves_the_operator_to_the_tensor():
+def test_array_operators_defer_to_the_tensor():
     x = hr.placeholder(hr.float32, [2])
     y = np.ones(2, np.float32) + x
     assert isinstance(y, hr.Tensor) and y.op.inputs[1] is x
@@ -48,11 +48,11 @@ def test_integers_divide_as_floats():
         x / 0.5
 
 
-def test_strings_add():
+def test_plus_concatenates_strings():
     assert (hr.constant("a") + "b").op.type == "Add"
 
 
-def test_a_product_of_more_axes_is_batched():
+def test_matmul_of_higher_rank_is_batched():
     m, b = hr.placeholder(hr.float32, [2, 2]), hr.placeholder(hr.float32, [3, 2, 2])
     assert (m @ m).op.type == "MatMul" and (b @ b).op.type == "BatchMatMulV2"
 
@@ -77,6 +77,6 @@ def test_slices_by_tensors_and_wrong_indices():
         x[..., ...]
 
 
-def test_iterating_takes_rows_apart():
+def test_iteration_unstacks_rows():
     rows = list(hr.placeholder(hr.float32, [2, 3]))
     assert [r.shape.as_list() for r in rows] == [[3], [3]]

@@ -1,4 +1,4 @@
-"""The partial runs of a session are found by handle until they end."""
+"""Lookup and lifetime of partial runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_run_ends_with_its_last_feed_and_fetch():
         runs.find(handle)
 
 
-def test_the_oldest_run_gives_way(monkeypatch):
+def test_oldest_partial_run_is_dropped(monkeypatch):
     monkeypatch.setattr(partial_runs, "_OPEN_PARTIAL_RUNS", 1)
     x = hr.placeholder(hr.float32)
     plan, service = FetchPlan(hr.get_default_graph(), hr.identity(x)), Service()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import public_api
 
 
-def test_the_public_api_is_the_listed_one():
+def test_public_api_equals_the_list():
     listed = public_api.LISTED.read_text().splitlines()
     found = public_api.listing()
     says = f"run python {public_api.__file__}, and look at the diff"

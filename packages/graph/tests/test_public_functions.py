@@ -1,4 +1,4 @@
-"""What a public function says about itself: name, module, parameters and their types."""
+"""Introspection of public functions: name, module, parameters, types."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from headrace.formats import op_catalogue
 from headrace.graph.api.namespace import find
 from headrace.graph.api.public_names import PUBLIC
 
-# Parameters that may be of any type: structures, what a program passes on, unittest's arguments.
-# The ceiling only ever falls: type a new parameter, or lower the number with those that you type.
+# Parameters of type Any: structures, forwarded arguments, unittest's arguments.
+# The limit must only be lowered: annotate new parameters, and lower it for each annotated one.
 MOST_ANY_PERCENT = 7.0
 
 
 def functions() -> dict[str, Any]:
-    """Returns: the public functions and classes of this package by name, without messages."""
+    """Returns the public functions and classes of this package by name, except messages."""
     found = {name: find(name) for name in PUBLIC}
     return {
         name: value
@@ -36,7 +36,7 @@ FUNCTIONS = functions()
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_public_function_is_found_under_the_name_that_it_says(name: str) -> None:
+def test_public_functions_have_their_public_names(name: str) -> None:
     value = FUNCTIONS[name]
     found: Any = importlib.import_module(value.__module__)
     for part in value.__qualname__.split("."):
@@ -46,7 +46,7 @@ def test_a_public_function_is_found_under_the_name_that_it_says(name: str) -> No
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_public_function_says_what_it_does_and_takes(name: str) -> None:
+def test_public_functions_have_docstrings_and_signatures(name: str) -> None:
     value = FUNCTIONS[name]
     assert inspect.getdoc(value)
     if not (inspect.isclass(value) and issubclass(value, BaseException)):

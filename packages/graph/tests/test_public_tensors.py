@@ -1,4 +1,4 @@
-"""Small questions about values: is it a tensor, what is its value, its shape, its scope?"""
+"""is_tensor, constant values, shapes and scopes of values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ def test_tensors_variables_and_sparse_tensors_are_tensors():
     assert not any(hr.is_tensor(t) for t in (1, "x", np.zeros(2), [hr.constant(1)]))
 
 
-def test_a_value_that_the_graph_decides_is_known():
+def test_constant_value_is_known():
     assert hr.get_static_value(hr.constant([1, 2])).tolist() == [1, 2]
     assert hr.get_static_value(hr.placeholder(hr.float32)) is None
 
 
-def test_a_sparse_tensor_stays_and_a_sparse_value_becomes_one():
+def test_sparse_tensors_are_kept_and_sparse_values_converted():
     sparse = hr.SparseTensor([[0]], [1.0], [2])
     assert hr.convert_to_tensor_or_sparse_tensor(sparse) is sparse
     value = hr.SparseTensorValue([[0]], [1.0], [2])

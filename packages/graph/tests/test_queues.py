@@ -17,7 +17,7 @@ def test_elements_have_the_types_and_shapes_declared():
     assert q.close(cancel_pending_enqueues=True).get_attr("cancel_pending_enqueues") is True
 
 
-def test_elements_that_do_not_fit_are_refused():
+def test_invalid_queue_elements_raise():
     q = hr.FIFOQueue(3, [hr.float32, hr.int32], [[], [2]], name="q")
     with pytest.raises(ValueError, match="has 2 components, got 1"):
         q.enqueue([1.0])

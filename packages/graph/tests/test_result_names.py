@@ -1,4 +1,4 @@
-"""What functions return is named as TensorFlow 1.15 names it: programs fetch it by name."""
+"""Results have the names of TensorFlow 1.15, because programs fetch them by name."""
 
 from __future__ import annotations
 

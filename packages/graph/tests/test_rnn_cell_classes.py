@@ -1,4 +1,4 @@
-"""Cells say the sizes of their states, and wrappers keep them."""
+"""RNN cells and wrappers: sizes of states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.graph.rnn_cells import cell, wrappers
 X = (2, 3)
 
 
-def test_a_cell_of_ones_own_has_zero_states_of_its_sizes():
+def test_custom_cell_has_zero_states_of_its_sizes():
     class Own(hr.nn.rnn_cell.RNNCell):
         state_size = (4, (5, 6))
 

@@ -1,4 +1,4 @@
-"""Recurrent cells: variables, states, sharing over time, refusals."""
+"""RNN cells: variables, states, sharing between steps, errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_steps_share_the_variables_of_a_cell():
     assert state.h.shape.as_list() == state.c.shape.as_list() == [2, 4]
 
 
-def test_stacked_cells_have_scopes_of_their_own():
+def test_stacked_cells_have_separate_scopes():
     cell = cells.MultiRNNCell([cells.GRUCell(4), cells.BasicRNNCell(2)])
     _, states = cell(hr.zeros([5, 3]), cell.zero_state(5, hr.float32))
     assert _names() == [
@@ -39,14 +39,14 @@ def test_stacked_cells_have_scopes_of_their_own():
     assert [w.name for w in cell.weights] == _names()
 
 
-def test_a_state_of_zeros_may_have_any_batch():
+def test_zero_state_accepts_any_batch_size():
     batch = hr.placeholder("int32", [])
     state = cells.LSTMCell(4, num_proj=2).zero_state(batch, "float32")
     assert [t.shape.as_list() for t in state] == [[None, 4], [None, 2]]
     assert state.dtype == hr.float32
 
 
-def test_a_variable_scope_is_taken_again():
+def test_cell_reuses_a_variable_scope():
     x = hr.zeros([2, 3])
     with hr.variable_scope("s"):
         cell = cells.GRUCell(4)
@@ -57,16 +57,16 @@ def test_a_variable_scope_is_taken_again():
     assert len(_names()) == 4
 
 
-def test_dropout_is_where_it_is_asked_for():
+def test_dropout_wrapper_applies_dropout_where_requested():
     def kinds(**options):
         with hr.Graph().as_default() as graph:
             cell = cells.DropoutWrapper(cells.BasicLSTMCell(4), **options)
             cell(hr.zeros([2, 3]), cell.zero_state(2, hr.float32))
             return sum(o.type == "RandomUniform" for o in graph.get_operations()) - 1
 
-    assert kinds() == 0  # the kernel's initial value
+    assert kinds() == 0  # only the initial value of the kernel
     assert kinds(input_keep_prob=0.5, output_keep_prob=0.5) == 2
-    assert kinds(state_keep_prob=0.5) == 1  # not what the cell remembers
+    assert kinds(state_keep_prob=0.5) == 1  # h only, not c
     assert kinds(state_keep_prob=0.5, dropout_state_filter_visitor=lambda s: True) == 2
     assert kinds(output_keep_prob=0.5, variational_recurrent=True, dtype="float32") == 3
 
@@ -102,6 +102,6 @@ def test_dropout_is_where_it_is_asked_for():
         ),
     ],
 )
-def test_what_cannot_be_is_refused(make, error, says):
+def test_invalid_arguments_raise(make, error, says):
     with pytest.raises(error, match=says):
         make()

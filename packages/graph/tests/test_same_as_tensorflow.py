@@ -1,4 +1,4 @@
-"""One program, built by TensorFlow 1.x's API and by ours: the same nodes under the same names."""
+"""One program built by TensorFlow's and Headrace's API has equal nodes and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Saver saves of variables, and the nodes that do it."""
+"""Saveables, and the nodes of a Saver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.graph.checkpoints import saveables
 from headrace.graph.checkpoints.save_nodes import add_save_nodes
 
 
-def test_each_variable_is_saved_under_its_name():
+def test_variables_are_saved_by_name():
     a, b = hr.Variable(1.0, name="a"), hr.Variable([2.0], name="b", use_resource=True)
     found = saveables.saveables_of([a, b])
     assert [s.name for s in found] == ["a", "b"]
@@ -17,7 +17,7 @@ def test_each_variable_is_saved_under_its_name():
     assert [s.name for s in renamed] == ["other"]
 
 
-def test_what_is_no_variable_is_refused():
+def test_objects_that_are_not_variables_raise():
     with pytest.raises((TypeError, ValueError)):
         saveables.saveables_of([hr.constant(1.0)])
 

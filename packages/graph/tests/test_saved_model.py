@@ -20,13 +20,13 @@ def test_a_signature_names_its_tensors_with_type_and_shape(graph):
         hr.saved_model.regression_signature_def(x, y)
 
 
-def test_a_builder_refuses_a_folder_that_has_something_in_it(tmp_path):
+def test_builder_rejects_a_folder_that_is_not_empty(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(AssertionError, match="isn't empty"):
         hr.saved_model.builder.SavedModelBuilder(str(tmp_path))
 
 
-def test_a_folder_without_a_saved_model_is_named(tmp_path):
+def test_error_names_the_folder_without_a_saved_model(tmp_path):
     assert not hr.saved_model.loader.maybe_saved_model_directory(str(tmp_path))
     with pytest.raises(OSError, match="SavedModel file does not exist at"):
         hr.saved_model.loader.load(None, ["serve"], str(tmp_path))

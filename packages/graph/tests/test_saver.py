@@ -15,7 +15,7 @@ def _bundle(prefix):
         writer.add("v", [1.0, 2.0])
 
 
-def test_a_saver_has_the_nodes_that_tf_gives_it(graph):
+def test_saver_adds_the_nodes_of_tensorflow(graph):
     hr.Variable([1.0, 2.0], name="v")
     message = hr.train.Saver(max_to_keep=3).as_saver_def()
     assert message.filename_tensor_name == "save/Const:0"
@@ -29,7 +29,7 @@ def test_a_saver_has_the_nodes_that_tf_gives_it(graph):
     assert graph.get_operation_by_name("save/Assign").type == "Assign"
 
 
-def test_a_saver_refuses_what_it_cannot_save():
+def test_saver_rejects_invalid_variables():
     with pytest.raises(ValueError, match="No variables to save"):
         hr.train.Saver()
     v = hr.Variable(1.0, name="v")
@@ -89,11 +89,11 @@ def test_tags_have_the_name_scope_and_the_family(graph):
     assert merged.op.name == "Merge/MergeSummary" and len(merged.op.inputs) == 3
 
 
-def test_merge_all_of_nothing_is_none():
+def test_merge_all_without_summaries_is_none():
     assert hr.summary.merge_all() is None
 
 
-def test_a_file_writer_writes_what_it_is_given(tmp_path, graph):
+def test_file_writer_writes_all_kinds_of_events(tmp_path, graph):
     hr.constant(1.0, name="c")
     summary = Summary()
     summary.value.add(tag="t", simple_value=2.0).metadata.display_name = "T"
@@ -113,7 +113,7 @@ def test_a_file_writer_writes_what_it_is_given(tmp_path, graph):
                      "tagged_run_metadata"]  # fmt: skip
     assert hr.GraphDef.FromString(events[1].graph_def).node[0].name == "c"
     assert events[3].step == 3 and events[3].summary.value[0].simple_value == 2.0
-    # a tag's metadata comes once
+    # the metadata of a tag is written once
     assert [e.summary.value[0].HasField("metadata") for e in events[3:5]] == [True, False]
     assert [e.step for e in read_events(second)] == [0, 5]
     assert os.path.dirname(first) == str(tmp_path)

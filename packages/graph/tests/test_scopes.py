@@ -7,14 +7,14 @@ import pytest
 import headrace.graph as hr
 
 
-def test_names_are_made_unique_whatever_their_case():
+def test_names_are_unique_ignoring_case():
     assert hr.constant(1, name="a").op.name == "a"
     assert hr.constant(1, name="A").op.name == "A_1"
     assert hr.constant(1, name="a").op.name == "a_2"
     assert hr.constant(1, name="a_2").op.name == "a_2_1"
 
 
-def test_scopes_nest_repeat_and_are_entered_again():
+def test_name_scopes_nest_repeat_and_can_be_reentered():
     with hr.name_scope("x") as scope:
         assert scope == "x/"
         with hr.name_scope("y"):
@@ -27,7 +27,7 @@ def test_scopes_nest_repeat_and_are_entered_again():
             assert hr.constant(1, name="c").op.name == "c"
 
 
-def test_a_default_name_stands_for_none():
+def test_default_name_is_used_if_name_is_none():
     with hr.name_scope(None, "layer", []):
         assert hr.get_default_graph().get_name_scope() == "layer"
     with pytest.raises(ValueError, match="At least one of name"):
@@ -35,7 +35,7 @@ def test_a_default_name_stands_for_none():
 
 
 @pytest.mark.parametrize("bad", ["_a", "a b", "ä", "-"])
-def test_names_that_no_node_may_have_are_refused(bad):
+def test_invalid_node_names_raise(bad):
     with pytest.raises(ValueError):
         hr.constant(1, name=bad)
     with pytest.raises(ValueError):
@@ -43,7 +43,7 @@ def test_names_that_no_node_may_have_are_refused(bad):
             pass
 
 
-def test_a_scope_is_left_also_by_an_error():
+def test_scope_is_restored_after_an_error():
     with pytest.raises(KeyError):
         with hr.name_scope("x"), hr.device("/cpu:0"):
             raise KeyError
@@ -51,7 +51,7 @@ def test_a_scope_is_left_also_by_an_error():
     assert c.op.name == "c" and c.op.device == ""
 
 
-def test_inner_devices_go_before_outer_ones():
+def test_inner_devices_take_precedence():
     with hr.device("/job:ps/task:1"), hr.device("/gpu:2"):
         assert hr.constant(1).op.device == "/job:ps/task:1/device:GPU:2"
         with hr.device("/task:0"):
@@ -60,7 +60,7 @@ def test_inner_devices_go_before_outer_ones():
             assert hr.constant(1).op.device == ""
 
 
-def test_a_device_function_sees_the_operation():
+def test_device_function_receives_the_operation():
     def choose(op):
         return "/gpu:0" if op.type == "Neg" else op.device
 
@@ -70,20 +70,20 @@ def test_a_device_function_sees_the_operation():
         assert (-c).op.device == "/device:GPU:0"
 
 
-def test_a_bad_device_is_refused():
+def test_invalid_device_raises():
     with pytest.raises(ValueError, match="/nonsense:0"):
         with hr.device("/nonsense:0"):
             pass
 
 
-def test_control_inputs_are_added_once_and_not_where_an_input_carries_them():
+def test_redundant_control_inputs_are_not_added():
     a = hr.constant(1.0, name="a")
     b = hr.constant(2.0, name="b")
     with hr.control_dependencies([a, b.op]):
         c = hr.constant(3.0)
         d = c + a
     assert [o.name for o in c.op.control_inputs] == ["a", "b"]
-    assert d.op.control_inputs == ()  # c has waited for both
+    assert d.op.control_inputs == ()  # c already depends on both
     with hr.control_dependencies([a]):
         with hr.control_dependencies([b]):
             assert len(hr.constant(1.0).op.control_inputs) == 2
@@ -104,13 +104,13 @@ def test_colocation_overrides_the_device():
             assert hr.constant(1.0).op.colocation_groups() == [b"loc:@Const_1"]
 
 
-def test_a_container_goes_to_what_has_state():
+def test_container_applies_to_stateful_ops():
     with hr.container("mine"):
         v = hr.Variable(1.0)
     assert v.op.get_attr("container") == b"mine"
 
 
-def test_each_thread_has_scopes_of_its_own(graph):
+def test_scopes_are_thread_local(graph):
     names = []
 
     def build():
@@ -124,7 +124,7 @@ def test_each_thread_has_scopes_of_its_own(graph):
     assert names == ["c"]
 
 
-def test_gradient_overrides_are_noted_on_the_node(graph):
+def test_gradient_overrides_set_an_attribute(graph):
     with graph.gradient_override_map({"Neg": "MyNeg"}):
         y = -hr.constant(1.0)
     assert y.op.get_attr("_gradient_op_type") == b"MyNeg"

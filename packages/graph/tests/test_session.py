@@ -13,7 +13,7 @@ from headrace.graph.framework.default_session import get_default_session
 Pair = namedtuple("Pair", "first second")
 
 
-def test_literal_lists_in_turn_give_the_right_things(service):
+def test_runs_with_alternating_literal_lists_return_the_right_values(service):
     a, b = hr.constant(1.0), hr.constant(2.0)
     with Session() as sess:
         for _ in range(3):
@@ -25,7 +25,7 @@ def test_literal_lists_in_turn_give_the_right_things(service):
     assert len(service[0].prepared) <= 8
 
 
-def test_structures_that_compare_equal_stay_apart(service):
+def test_equal_structures_of_different_types_have_different_plans(service):
     a, b, c = hr.constant(1.0), hr.constant(2.0), hr.constant(3.0)
     with Session() as sess:
         for _ in range(2):
@@ -51,7 +51,7 @@ def test_fetches_nest(service):
     assert got["v"] == 7.0
 
 
-def test_fetches_that_are_none_or_nothing_are_refused(service):
+def test_invalid_fetches_raise(service):
     hr.constant(1.0, name="a")
     sess = Session()
     with pytest.raises(TypeError, match="Fetch argument None has invalid type"):
@@ -100,7 +100,7 @@ def test_a_fed_fetch_is_a_copy(service):
         (object(), TypeError, "is not compatible with Tensor 'x:0'"),
     ],
 )  # fmt: skip
-def test_feeds_of_another_shape_or_type_are_refused(service, value, error, text):
+def test_feeds_of_another_shape_or_dtype_raise(service, value, error, text):
     x = hr.placeholder(hr.float32, [None, 2], name="x")
     with Session() as sess:
         for _ in range(2):
@@ -108,7 +108,7 @@ def test_feeds_of_another_shape_or_type_are_refused(service, value, error, text)
                 sess.run(x, {x: value})
 
 
-def test_a_scalar_of_another_shape_is_refused_again_and_again(service):
+def test_scalar_feed_of_another_shape_raises_repeatedly(service):
     x = hr.placeholder(hr.float32, [2], name="x")
     with Session() as sess:
         sess.run(x, {x: [1.0, 2.0]})
@@ -116,13 +116,13 @@ def test_a_scalar_of_another_shape_is_refused_again_and_again(service):
             sess.run(x, {x: 1.0})
 
 
-def test_integers_that_do_not_fit_are_refused(service):
+def test_integer_feeds_out_of_range_raise(service):
     x = hr.placeholder(hr.uint8, [], name="x")
     with Session() as sess, pytest.raises(TypeError, match="not compatible with Tensor 'x:0'"):
         sess.run(x, {x: 300})
 
 
-def test_a_tensor_is_no_feed_and_a_number_no_key(service):
+def test_tensor_values_and_number_keys_raise(service):
     x = hr.placeholder(hr.float32)
     with Session() as sess:
         with pytest.raises(TypeError, match="cannot be a hr.Tensor object"):
@@ -145,7 +145,7 @@ def op_identity(x):
     return hr.identity(x)
 
 
-def test_what_may_not_be_fed_or_fetched_is_refused(service, graph):
+def test_unfeedable_and_unfetchable_tensors_raise(service, graph):
     x = hr.constant(1.0, name="x")
     graph.prevent_feeding(x)
     graph.prevent_fetching(x.op)
@@ -156,7 +156,7 @@ def test_what_may_not_be_fed_or_fetched_is_refused(service, graph):
             sess.run(x)
 
 
-def test_only_new_nodes_are_handed_over(service):
+def test_extend_sends_only_new_nodes(service):
     a = hr.constant(1.0)
     sess = Session()
     sess.run(a)
@@ -166,7 +166,7 @@ def test_only_new_nodes_are_handed_over(service):
     assert service[0].extensions == [1, 2]
 
 
-def test_a_node_changed_after_a_run_is_refused(service):
+def test_node_changed_after_a_run_raises(service):
     a, b = hr.constant(1.0), hr.constant(2.0)
     c = hr.identity(a)
     sess = Session()
@@ -177,7 +177,7 @@ def test_a_node_changed_after_a_run_is_refused(service):
         sess.run(c)
 
 
-def test_errors_bring_operation_node_and_line(service):
+def test_errors_have_operation_node_def_and_line(service):
     x = hr.placeholder(hr.float32, name="x")
     y = x + 1.0
     with Session() as sess:
@@ -188,7 +188,7 @@ def test_errors_bring_operation_node_and_line(service):
     assert str(error) == (f"Placeholder 'x' (test_session.py:{x.op.source_line}): it must be fed")
 
 
-def test_a_closed_or_empty_session_is_refused(service):
+def test_closed_and_empty_sessions_raise(service):
     sess = Session(graph=hr.Graph())
     with pytest.raises(RuntimeError, match="graph is empty"):
         sess.run("x")
@@ -226,7 +226,7 @@ def test_an_interactive_session_is_the_default_until_closed(service):
     assert get_default_session() is None
 
 
-def test_callables_take_values_in_order(service):
+def test_callables_accept_values_in_order(service):
     x, y = hr.placeholder(hr.float32, []), hr.placeholder(hr.float32, [])
     with Session() as sess:
         call = sess.make_callable([x - y, y], [x, y])
@@ -235,7 +235,7 @@ def test_callables_take_values_in_order(service):
             call(1.0)
 
 
-def test_a_step_runs_in_parts(service):
+def test_partial_run_feeds_and_fetches_in_several_calls(service):
     x, y = hr.placeholder(hr.float32, []), hr.placeholder(hr.float32, [])
     a = x + 1.0
     b = a * y
@@ -247,7 +247,7 @@ def test_a_step_runs_in_parts(service):
             sess.partial_run("nothing", a)
 
 
-def test_options_and_metadata_pass_through(service):
+def test_run_options_and_metadata_are_forwarded(service):
     a = hr.constant(1.0)
     with Session() as sess:
         metadata = hr.RunMetadata()
@@ -257,7 +257,7 @@ def test_options_and_metadata_pass_through(service):
             sess.run(a, options=hr.ConfigProto())
 
 
-def test_a_target_names_its_service(service, monkeypatch):
+def test_target_selects_the_service(service, monkeypatch):
     from headrace.formats import services
 
     asked = []
@@ -272,7 +272,7 @@ def test_a_target_names_its_service(service, monkeypatch):
     assert Session().list_devices()[0].device_type == "CPU"
 
 
-def test_a_structure_is_prepared_once_however_it_nests(service):
+def test_structure_is_prepared_once(service):
     a, b = hr.constant(1.0), hr.constant(2.0)
     x = hr.placeholder(hr.float32, [])
     sparse = hr.sparse_placeholder(hr.float32, [3])

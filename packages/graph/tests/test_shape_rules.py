@@ -1,4 +1,4 @@
-"""Each module of shape_rules infers the shapes of its family."""
+"""Each module of shape_rules infers shapes of its family."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def i64(*shape: int | None) -> Any:
     return lambda: hr.placeholder(hr.int64, shape)
 
 
-# module of shape_rules: op, inputs in order, attributes, shape of the first output.
+# Module of shape_rules: op, inputs in order, attributes, shape of the first output.
 RULES: dict[str, tuple[str, list[Any], dict[str, Any], Any]] = {
     "shape_rules.arrays": ("ExpandDims", [f32(2, 3), 1], {}, [2, 1, 3]),
     "shape_rules.elementwise": ("AddV2", [f32(2, 1), f32(3)], {}, [2, 3]),
@@ -78,7 +78,7 @@ def made(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("module", RULES)
-def test_a_module_infers_the_shape_of_an_op_of_its_family(module: str) -> None:
+def test_shape_rule_modules_infer_shapes_of_their_family(module: str) -> None:
     op_type, inputs, attrs, expected = RULES[module]
     signature = op_catalogue.signature(op_type)
     rule = shape_function(signature.shape_rule)
@@ -89,7 +89,7 @@ def test_a_module_infers_the_shape_of_an_op_of_its_family(module: str) -> None:
     assert first.shape.as_list() == expected
 
 
-def test_shape_algebra_keeps_what_is_known() -> None:
+def test_shape_algebra_preserves_known_sizes() -> None:
     from headrace.graph.shape_rules import algebra
 
     assert algebra.broadcast((None, 3), (1,)) == (None, 3)

@@ -1,4 +1,4 @@
-"""SignatureDefs say which tensors to feed and to fetch, and are checked."""
+"""Creation and validation of SignatureDefs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_a_classification_signature_is_valid():
     assert not hr.saved_model.is_valid_signature(signature)
 
 
-def test_the_tensor_of_an_info_is_found_again():
+def test_tensor_info_resolves_to_its_tensor():
     x = hr.placeholder(hr.float32, [None, 3], name="x")
     info = hr.saved_model.build_tensor_info(x)
     assert (info.name, info.dtype) == ("x:0", hr.float32.as_datatype_enum)

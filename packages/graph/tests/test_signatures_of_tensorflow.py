@@ -1,4 +1,4 @@
-"""Every public name takes the arguments, in the order and with the defaults, of TensorFlow 1.x."""
+"""Public functions have the arguments, order and defaults of TensorFlow 1.x."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.graph.api.public_names import PUBLIC
 
 pytestmark = pytest.mark.peer
 
-# Ours alone, on purpose.
+# Deliberately not in TensorFlow.
 NOT_IN_TENSORFLOW = {
     "OpDef": "the message; TensorFlow keeps it inside",
     "complex_abs": "TensorFlow 1.0's name",
@@ -21,11 +21,11 @@ NOT_IN_TENSORFLOW = {
     "get_all_collection_keys": "a method of Graph there",
     "train.CheckpointState": "the message; TensorFlow keeps it inside",
 }
-# Classes that a user does not construct: how they are made is our own.
+# Classes that users do not construct: their constructors differ.
 MADE_INSIDE = {"DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optimizer"}
-# A class there is a function here, or the other way round.
+# Classes in TensorFlow that are functions here, or the reverse.
 OTHER_KIND = {"init_scope", "variable_creator_scope"}
-# name, or "*" -> arguments that TensorFlow got after 1.15.
+# name, or "*" -> arguments added to TensorFlow after 1.15.
 NEWER: dict[str, set[str]] = {
     "*": {"layout", "bad_indices_policy", "allow_fast_lookup", "alg"},
     "image.non_max_suppression_padded": {
@@ -48,7 +48,7 @@ NEWER: dict[str, set[str]] = {
     "train.FtrlOptimizer": {"beta"},
     "train.export_meta_graph": {"kwargs"},
 }
-# name -> arguments of ours that TensorFlow 2's 1.x no longer shows, or has under **kwargs.
+# name -> arguments that compat.v1 of TensorFlow 2 no longer has, or accepts in **kwargs.
 OURS: dict[str, set[str]] = {
     "convert_to_tensor": {"as_ref"},
     "convert_to_tensor_or_indexed_slices": {"as_ref"},
@@ -58,7 +58,7 @@ OURS: dict[str, set[str]] = {
     "shape": {"optimize"},
     "train.update_checkpoint_state": {"save_relative_paths"},
 }
-# name -> why it differs.
+# name -> reason of the difference.
 DELIBERATE = {
     "OpError": "ours also says node, file and byte",
     "einsum": "TensorFlow hides name in **kwargs",
@@ -72,7 +72,7 @@ DELIBERATE = {
 
 
 def _plain(value: Any) -> Any:
-    """A default in a form that both systems share."""
+    """Converts a default to a form common to both systems."""
     if hasattr(value, "as_datatype_enum"):
         return value.name
     if type(value) is object:
@@ -103,7 +103,7 @@ def _theirs(name: str) -> Any:
     return found
 
 
-# Layers and cells left TensorFlow with Keras 3: there is nothing to compare with.
+# Keras 3 removed layers and cells from TensorFlow: no comparison is possible.
 COMPARED = sorted(name for name in PUBLIC if not name.startswith(("layers.", "nn.rnn_cell.")))
 
 
@@ -128,7 +128,7 @@ def test_public_name_is_called_as_in_tensorflow(name: str) -> None:
     assert same == (name not in DELIBERATE), f"{name}{mine}, TensorFlow {wanted}"
 
 
-# Arguments of methods that TensorFlow got after 1.15.
+# Arguments of methods added to TensorFlow after 1.15.
 NEWER_IN_METHODS = {
     "skip_gradients_aggregation",
     "use_pybind11_proto",
@@ -136,7 +136,7 @@ NEWER_IN_METHODS = {
     "experimental_image_writer_options",
     "relative_tolerance",
 }
-# class.method -> why it differs.
+# class.method -> reason of the difference.
 DELIBERATE_METHODS = {
     "IndexedSlicesSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
     "SparseTensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
@@ -152,7 +152,7 @@ DELIBERATE_METHODS = {
 
 
 def _classes() -> dict[str, Any]:
-    """The public classes, each under one of its names."""
+    """Returns the public classes, each with one of its names."""
     found: dict[Any, str] = {}
     for name in COMPARED:
         value = find(name)

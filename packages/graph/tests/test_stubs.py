@@ -1,4 +1,4 @@
-"""The type stubs that the build writes name what the package offers, and ship with it."""
+"""The generated type stubs have the public names, and are part of the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SPACES = sorted({"", *(name[:i] for name in PUBLIC for i, c in enumerate(name) i
 
 
 def stub(space: str) -> Path:
-    """Returns: the stub of a namespace, in the folder of its name where there is one."""
+    """Returns the stub of a namespace."""
     folder = FOLDER / space
     if folder.is_dir():
         return folder / "__init__.pyi"
@@ -59,5 +59,5 @@ def test_the_stub_of_raw_ops_has_every_op_that_a_graph_may_name() -> None:
     assert matmul.kw_defaults[0] is None and matmul.kw_defaults[2] is not None
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_package_has_py_typed() -> None:
     assert (FOLDER / "py.typed").exists()

@@ -5,7 +5,7 @@ import pytest
 from headrace.graph.framework.tensor_shape import Dimension, TensorShape, as_dims, unknown_shape
 
 
-def test_a_shape_is_said_by_lists_ints_dimensions_messages_or_nothing():
+def test_as_dims_accepts_lists_ints_dimensions_messages_and_none():
     assert as_dims([2, None, Dimension(3)]) == (2, None, 3)
     assert as_dims(4) == (4,)
     assert as_dims(None) is None
@@ -14,19 +14,19 @@ def test_a_shape_is_said_by_lists_ints_dimensions_messages_or_nothing():
 
 
 @pytest.mark.parametrize("wrong", [[-1], [1.5], "abc", ["2"]])
-def test_what_says_no_shape_is_refused(wrong):
+def test_invalid_shapes_raise(wrong):
     with pytest.raises((TypeError, ValueError)):
         TensorShape(wrong)
 
 
-def test_merging_fills_the_unknown_and_refuses_contradictions():
+def test_merge_fills_unknown_sizes_and_rejects_incompatible_shapes():
     assert TensorShape([None, 3]).merge_with([2, None]).as_list() == [2, 3]
     assert TensorShape(None).merge_with([2]).as_list() == [2]
     with pytest.raises(ValueError, match=r"Shapes \(2, 3\) and \(2, 4\) are not compatible"):
         TensorShape([2, 3]).merge_with([2, 4])
 
 
-def test_a_dimension_calculates_like_an_int_unless_it_is_unknown():
+def test_dimension_arithmetic_equals_int_arithmetic_unless_unknown():
     assert (Dimension(3) * 2).value == 6
     assert (7 // Dimension(2)).value == 3
     assert (Dimension(None) + 1).value is None

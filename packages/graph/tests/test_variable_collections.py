@@ -1,4 +1,4 @@
-"""Variables by collection, and partitioners that cut them."""
+"""Collections of variables, and partitioners."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def test_collections_list_their_variables():
     assert hr.assert_variables_initialized([a]).type == "NoOp"
 
 
-def test_a_scope_object_makes_variables_below_its_name():
+def test_scope_object_creates_variables_with_its_prefix():
     with hr.variable_scope("a") as scope:
         assert isinstance(scope, hr.VariableScope)
     with hr.variable_scope(scope, reuse=hr.AUTO_REUSE):
         assert hr.get_variable("w", [1]).name == "a/w:0"
 
 
-def test_a_partitioner_keeps_parts_above_a_size():
+def test_partitioner_respects_the_minimum_slice_size():
     partitioner = hr.min_max_variable_partitioner(max_partitions=4, min_slice_size=16)
     assert partitioner(shape=hr.TensorShape([8, 2]), dtype=hr.float32) == [4, 1]
     assert partitioner(shape=hr.TensorShape([2, 2]), dtype=hr.float32) == [1, 1]
 
 
-def test_a_variable_is_made_in_parts():
+def test_partitioned_variables_are_created():
     parts = hr.create_partitioned_variables([5, 2], [2, 1], hr.zeros_initializer(), name="p")
     assert [p.shape.as_list() for p in parts] == [[3, 2], [2, 2]]
     with pytest.raises(ValueError, match="same length"):

@@ -1,4 +1,4 @@
-"""The kinds of variables: references, resources, parts; what they keep and write."""
+"""Reference, resource and partitioned variables: nodes and messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_use_resource_chooses_the_kind(use_resource, kind):
     assert type(hr.Variable.from_proto(variable.to_proto())) is kind
 
 
-def test_a_message_keeps_how_copies_agree():
+def test_message_preserves_synchronization_and_aggregation():
     variable = hr.Variable(
         1.0,
         synchronization=hr.VariableSynchronization.ON_WRITE,
@@ -41,13 +41,13 @@ def test_an_initial_value_reads_initial_values():
     assert value.op.type == "AddV2" and value.op.inputs[0].op is not a.read_value().op
 
 
-def test_the_parts_of_a_variable_cover_it():
+def test_partitions_cover_the_variable():
     parts = split_shape([5, 2], [2, 1])
     assert parts == [([0, 0], [3, 2]), ([3, 0], [2, 2])]
     assert SaveSliceInfo("v", [5, 2], *parts[1]).spec == "5 2 3,2:0,2"
 
 
-def test_the_store_finds_what_get_variable_made():
+def test_store_returns_variables_of_get_variable():
     whole = hr.get_variable(
         "w", [4, 2], partitioner=hr.fixed_size_partitioner(2), initializer=hr.zeros_initializer()
     )

@@ -5,7 +5,7 @@ import pytest
 import headrace.graph as hr
 
 
-def test_variables_are_found_again_by_name():
+def test_get_variable_returns_existing_variables():
     with hr.variable_scope("a"):
         v = hr.get_variable("v", [2])
     with hr.variable_scope("a", reuse=True):
@@ -17,7 +17,7 @@ def test_variables_are_found_again_by_name():
     assert (v.name, w.name) == ("a/v:0", "a/w:0")
 
 
-def test_reuse_and_what_is_there_must_agree():
+def test_violations_of_reuse_raise():
     hr.get_variable("v", [2])
     with pytest.raises(ValueError, match=r"Variable v already exists, disallowed .*test_variable"):
         hr.get_variable("v", [2])
@@ -31,18 +31,18 @@ def test_reuse_and_what_is_there_must_agree():
             hr.get_variable("v", [2], hr.int32)
 
 
-def test_default_names_are_made_unique_and_bring_a_name_scope():
+def test_default_names_are_unique_and_open_a_name_scope():
     for expected in ("d", "d_1"):
         with hr.variable_scope(None, default_name="d") as scope:
             assert scope.name == expected
             assert hr.get_variable("v", [1]).name == f"{expected}/v:0"
             assert hr.constant(1.0, name="c").op.name == f"{expected}/c"
-    with hr.variable_scope("d", reuse=True):  # the name scope is new, the variables are not
+    with hr.variable_scope("d", reuse=True):  # a new name scope with the same variables
         assert hr.get_variable("v").name == "d/v:0"
         assert hr.constant(1.0, name="c").op.name == "d_2/c"
 
 
-def test_a_scope_object_is_entered_from_anywhere():
+def test_scope_object_can_be_reentered_from_anywhere():
     with hr.variable_scope("a") as a:
         hr.get_variable("v", [1])
     with hr.variable_scope("b"), hr.variable_scope(a, reuse=True) as again:
@@ -67,7 +67,7 @@ def test_a_regularizer_adds_its_loss():
     assert [t.name for t in losses] == ["a/v/Regularizer/mul:0"]
 
 
-def test_custom_getters_nest_outermost_last():
+def test_custom_getters_are_nested():
     calls = []
 
     def getter(label):
@@ -83,7 +83,7 @@ def test_custom_getters_nest_outermost_last():
     assert calls == ["2", "1"]
 
 
-def test_a_partitioner_cuts_a_variable():
+def test_partitioner_splits_a_variable():
     v = hr.get_variable("v", [5, 2], partitioner=hr.fixed_size_partitioner(2))
     assert [p.shape.as_list() for p in v] == [[3, 2], [2, 2]]
     assert [p.name for p in v] == ["v/part_0:0", "v/part_1:0"]
@@ -98,7 +98,7 @@ def test_a_partitioner_cuts_a_variable():
     assert sizes == [4, 1]
 
 
-def test_initial_values_and_initializers_exclude_a_shape_as_they_should():
+def test_constant_initializer_excludes_a_shape():
     assert hr.get_variable("v", initializer=hr.constant([1, 2])).dtype.base_dtype is hr.int32
     with pytest.raises(ValueError, match="do not specify shape"):
         hr.get_variable("w", [2], initializer=hr.constant([1, 2]))

@@ -45,7 +45,7 @@ def test_a_resource_variable_has_the_nodes_of_tensorflow(graph):
     assert v.op.get_attr("shared_name") == b"v"
 
 
-def test_what_a_function_makes_is_colocated_under_initializer(graph):
+def test_operations_of_an_initial_function_are_colocated(graph):
     hr.Variable(lambda: hr.constant(1.0) + 1.0, name="v")
     assert graph.get_operation_by_name("v/Initializer/add").get_attr("_class") == [b"loc:@v"]
 
@@ -55,7 +55,7 @@ def test_an_initial_value_may_read_other_variables(graph):
     hr.Variable(v * 2.0, name="w")
     source = graph.get_operation_by_name("w/Assign").inputs[1].op
     assert source.name == "mul_w"
-    assert source.inputs[0].op.inputs[0].op.type == "Merge"  # initialized_value's cond
+    assert source.inputs[0].op.inputs[0].op.type == "Merge"  # the cond of initialized_value
 
 
 def test_collections_follow_trainable():
@@ -66,7 +66,7 @@ def test_collections_follow_trainable():
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
-def test_messages_bring_a_variable_back(use_resource, graph):
+def test_variables_round_trip_through_messages(use_resource, graph):
     v = hr.Variable([1.0], name="v", use_resource=use_resource, trainable=False)
     message = v.to_proto()
     assert message.is_resource is use_resource and message.initializer_name == "v/Assign"
@@ -77,7 +77,7 @@ def test_messages_bring_a_variable_back(use_resource, graph):
 
 
 @pytest.mark.parametrize("use_resource", [False, True])
-def test_a_variable_lives_in_a_session(use_resource, service):
+def test_variable_keeps_its_value_in_a_session(use_resource, service):
     v = hr.Variable(3.0, use_resource=use_resource)
     set_to_5 = v.assign(5.0)
     with hr.Session() as sess:
@@ -88,7 +88,7 @@ def test_a_variable_lives_in_a_session(use_resource, service):
         assert sess.run(set_to_5) == 5.0 and sess.run(v) == 5.0
 
 
-def test_assignments_of_other_types_and_shapes_are_refused():
+def test_assignments_of_other_dtypes_and_shapes_raise():
     v = hr.Variable([1.0, 2.0], name="v")
     with pytest.raises(TypeError, match="must be of type float32"):
         v.assign(["a", "b"])
@@ -99,13 +99,13 @@ def test_assignments_of_other_types_and_shapes_are_refused():
         r.assign([1.0, 2.0, 3.0])
 
 
-def test_updates_in_place_by_python_are_refused():
+def test_in_place_operators_raise():
     v = hr.Variable(1.0)
     with pytest.raises(RuntimeError, match="assign_add"):
         v += 1.0
 
 
-def test_an_initial_value_needs_a_shape():
+def test_initial_value_of_unknown_shape_raises():
     with pytest.raises(ValueError, match="must have a shape specified"):
         hr.Variable(hr.placeholder(hr.float32))
     assert hr.Variable(hr.placeholder(hr.float32), validate_shape=False).shape.ndims is None
@@ -113,7 +113,7 @@ def test_an_initial_value_needs_a_shape():
         hr.Variable()
 
 
-def test_scatters_take_both_kinds():
+def test_scatter_methods_work_on_both_kinds_of_variables():
     for use_resource in (False, True):
         v = hr.Variable([[1.0], [2.0]], use_resource=use_resource)
         done = hr.scatter_add(v, [0], [[5.0]])

@@ -1,4 +1,4 @@
-"""Weights broadcast against values as losses allow it."""
+"""Broadcasting of weights for losses and metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_a_scalar_and_sizes_of_one_broadcast(shape):
 
 
 @pytest.mark.parametrize("shape", [[3], [2, 2], [2, 3, 1]])
-def test_other_shapes_are_refused(shape):
+def test_incompatible_weights_raise(shape):
     with pytest.raises(ValueError, match="weights can not be broadcast"):
         weight_broadcasting.assert_broadcastable(hr.ones(shape), hr.zeros([2, 3]))
 

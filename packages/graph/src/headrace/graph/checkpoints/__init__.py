@@ -1,1 +1,1 @@
-"""Checkpoints: saving and restoring variables."""
+"""Saving and restoring variables."""

@@ -55,7 +55,7 @@ class _Flag:
     def convert(self, value: Any) -> Any:
         """Parses a value of the command line or program. Raises: IllegalFlagValueError."""
         try:
-            return self.convert(value)
+            return self.parse(value)
         except (TypeError, ValueError) as error:
             raise IllegalFlagValueError(f"flag --{self.name}={value}: {error}") from None
 
