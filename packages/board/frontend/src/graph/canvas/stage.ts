@@ -8,7 +8,7 @@ import type { GraphModel } from '../model/graph_model.ts';
 import type { IndexedScene } from '../scene/indexed_scene.ts';
 import { GROUP, OPENED, SERIES } from '../scene/scene.ts';
 import { CachedPicture } from './cached_picture.ts';
-import { FrameTimes } from './frame_times.ts';
+import type { FrameTimes } from './frame_times.ts';
 import { inBetween, type MovingBoxes, startBoxes } from './motion.ts';
 import { Pointers, type StageEvents } from './pointers.ts';
 import { drawRing } from './rings.ts';
@@ -32,7 +32,8 @@ export interface StageContent {
 
 export class Stage extends Viewport {
   readonly canvas: HTMLCanvasElement;
-  readonly times = new FrameTimes();
+  /** Set by tests and benchmarks. */
+  times: FrameTimes | null = null;
   indexed: IndexedScene | null = null;
   content: StageContent;
   emphasis: Emphasis = { lit: null, bright: null };
@@ -46,6 +47,8 @@ export class Stage extends Viewport {
   /** How long a picture of the view takes to draw. */
   private cost = 0;
   private dirty = true;
+  /** Whether no frame has been drawn. */
+  private isFirst = true;
   private readonly stop: () => void;
 
   constructor(canvas: HTMLCanvasElement, content: StageContent, events: StageEvents) {
@@ -89,7 +92,7 @@ export class Stage extends Viewport {
   show(indexed: IndexedScene, anchor: number | null): void {
     const before = this.indexed;
     this.indexed = indexed;
-    this.times.sceneReplaced();
+    this.times?.sceneReplaced();
     this.cache.invalidate();
     this.hovered = -1;
     let boxes: MovingBoxes | null = null;
@@ -131,7 +134,7 @@ export class Stage extends Viewport {
   private onFrame(now: number): void {
     this.frame = 0;
     if (!this.indexed || this.width === 0) return;
-    this.times.frameBegins(now);
+    this.times?.frameBegins(now);
     const moved = this.advance();
     if (moved) this.events.moved(this.camera);
     if (moved && !this.animating) this.dirty = true;
@@ -141,10 +144,11 @@ export class Stage extends Viewport {
       const job = this.job(this.camera, this.width, this.height);
       this.drawAll({ ...job, ...inBetween(boxes, this.indexed.scene.box, moved.eased, moved.share) });
       this.dirty = false;
-    } else if (this.cost <= DIRECT_MS && this.times.pictures > 0) this.drawDirectly();
+    } else if (this.cost <= DIRECT_MS && !this.isFirst) this.drawDirectly();
     else again = this.drawFromCache() || again;
     this.drawRings(this.indexed);
-    this.times.frameEnds(!this.dirty && !this.cache.busy, !again);
+    this.isFirst = false;
+    this.times?.frameEnds(!this.dirty && !this.cache.busy, !again);
     if (again) this.draw();
   }
 
@@ -152,7 +156,7 @@ export class Stage extends Viewport {
     const start = performance.now();
     this.drawAll(this.job(this.camera, this.width, this.height));
     this.cost = performance.now() - start;
-    this.times.pictureDrawn();
+    this.times?.pictureDrawn();
     this.dirty = false;
     this.cache.abandon();
   }
@@ -170,10 +174,10 @@ export class Stage extends Viewport {
       cache.begin(view, (at, w, h) => this.job(at, w, h));
       this.dirty = false;
     }
-    const cost = cache.continueDrawing(this.times.pictures === 0, resting);
+    const cost = cache.continueDrawing(this.isFirst, resting);
     if (cost !== null) {
       this.cost = cost;
-      this.times.pictureDrawn();
+      this.times?.pictureDrawn();
     }
     cache.show(this.context, view, this.content.inks.ground);
     if (cache.busy) return true;

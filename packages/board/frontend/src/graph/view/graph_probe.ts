@@ -1,5 +1,6 @@
 /** window.__board.graph: what the Graph page shows, for browser tests and benchmarks. */
 import { expose } from '../../testing/test_hook.ts';
+import { FrameTimes } from '../canvas/frame_times.ts';
 import type { Stage } from '../canvas/stage.ts';
 import { verticesOf } from '../model/view_state.ts';
 import { AUXILIARY, GROUP, SERIES } from '../scene/scene.ts';
@@ -8,25 +9,31 @@ import type { Session } from '../session/session.ts';
 
 const KINDS = ['op', 'const', 'group', 'open', 'series'];
 
+/** Set by build.mjs; without it esbuild drops the body of exposeGraph. */
+declare const TEST_HOOKS: boolean;
+
 /** Exposes a graph. Returns: a function that removes it. */
 export function exposeGraph(session: Session, stage: Stage): () => void {
-  const { times } = stage;
-  expose('graph', () => describe(session, stage));
-  expose('graphTimes', () => ({
-    visible: session.scene.peek()?.scene.item.length ?? 0,
-    moving: session.layout.busy.peek() || stage.moving,
-    pictures: times.pictures,
-    scenes: times.scenes,
-    shownAt: times.shownAt,
-    layoutMs: session.layoutMs,
-  }));
+  if (TEST_HOOKS) {
+    const times = new FrameTimes();
+    stage.times = times;
+    expose('graph', () => describe(session, stage, times));
+    expose('graphTimes', () => ({
+      visible: session.scene.peek()?.scene.item.length ?? 0,
+      moving: session.layout.busy.peek() || stage.moving,
+      pictures: times.pictures,
+      scenes: times.scenes,
+      shownAt: times.shownAt,
+      layoutMs: session.layoutMs,
+    }));
+  }
   return () => {
     expose('graph', () => null);
     expose('graphTimes', () => null);
   };
 }
 
-function describe(session: Session, stage: Stage) {
+function describe(session: Session, stage: Stage, times: FrameTimes) {
   const indexed = session.scene.peek();
   const bounds = stage.canvas.getBoundingClientRect();
   const s = indexed?.scene;
@@ -60,7 +67,7 @@ function describe(session: Session, stage: Stage) {
     graph: session.entry.title,
     key: session.entry.key,
     chosen: graphName.peek(),
-    ready: indexed !== null && !session.layout.busy.peek() && stage.times.firstDrawMs > 0,
+    ready: indexed !== null && !session.layout.busy.peek() && times.firstDrawMs > 0,
     busy: session.layout.busy.peek(),
     visible: s?.item.length ?? 0,
     edges: s?.from.length ?? 0,
@@ -69,8 +76,8 @@ function describe(session: Session, stage: Stage) {
     camera: { ...stage.camera },
     moving: stage.moving,
     colour: colourMode.peek(),
-    frameTimes: [...stage.times.intervals],
-    firstDrawMs: stage.times.firstDrawMs,
+    frameTimes: [...times.intervals],
+    firstDrawMs: times.firstDrawMs,
     layoutMs: session.layoutMs,
     roundTripMs: session.layout.roundTripMs,
     bright: stage.emphasis.bright?.size ?? 0,

@@ -32,10 +32,8 @@ export const RULER_HEIGHT = 24;
 /** Tracks this close to the visible ones are requested too. */
 const BEYOND_PX = 200;
 
-/** How long the last frames took to draw; for tests. */
-export const frameTimes: number[] = [];
-/** When the timeline was last drawn, and from which version of the items; for tests. */
-export const lastDrawn = { at: 0, version: 0, sharp: false };
+/** When the timeline was last drawn, and whether its items were as fine as the window needs. */
+export const lastDrawn = { at: 0, sharp: false };
 /** Visible and drawn arrows of the last frame. */
 export const arrowCounts = signal<ArrowCounts>({ seen: 0, drawn: 0 });
 
@@ -110,7 +108,6 @@ export class TimelineCanvas {
     this.frame = 0;
     const [width, height] = [timelineWidth.peek(), timelineHeight.peek()];
     if (width < 10 || height < 1) return;
-    const began = performance.now();
     if (!this.dragged) updateHover();
     const ink = themeColours();
     const view = timeView.peek();
@@ -149,10 +146,7 @@ export class TimelineCanvas {
     drawRuler(ruler, width, RULER_HEIGHT, view, ink, cursor, range);
     this.drawWhole(models[0], width, ink);
     lastDrawn.at = performance.now();
-    lastDrawn.version = models[0]?.version.peek() ?? 0;
     lastDrawn.sharp = models.every((model) => model.settled);
-    frameTimes.push(lastDrawn.at - began);
-    if (frameTimes.length > 200) frameTimes.shift();
     const before = arrowCounts.peek();
     if (before.seen !== left.seen || before.drawn !== left.drawn) arrowCounts.value = left;
   }

@@ -14,7 +14,7 @@ import {
 } from '../state/trace_state.ts';
 import { hovered } from './hit_test.ts';
 import { layoutOf } from './item_rects.ts';
-import { arrowCounts, frameTimes, lastDrawn } from './timeline_canvas.ts';
+import { arrowCounts, lastDrawn } from './timeline_canvas.ts';
 
 /** The state of the page; getters compute costly parts on demand. */
 expose('trace', () => {
@@ -59,9 +59,6 @@ expose('trace', () => {
     },
     get items() {
       return layoutOf();
-    },
-    get frames() {
-      return [...frameTimes];
     },
   };
 });
