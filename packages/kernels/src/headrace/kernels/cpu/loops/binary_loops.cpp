@@ -1,8 +1,10 @@
 // Drives the loops of a binary kernel over whatever shapes two operands have.
 #include "loops/binary_loops.hpp"
 
+#include "loops/via_float.hpp"
 #include "processor/polled_stretch.hpp"
 #include "table/dtype_names.hpp"
+#include "table/shape_rules.hpp"
 
 namespace hr::binary {
 namespace {
@@ -81,10 +83,42 @@ hr_code broadcast(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
 
 }  // namespace
 
+int32_t in_float_blocks(hr_dtype dtype, Form form, BinaryLoops::Loop loop, hr_dtype result,
+                        const void* a, const void* b, void* out, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  float wide_a[kBlock], wide_b[kBlock], wide_out[kBlock];
+  const bool narrows = is_narrow(result);
+  const int64_t size = hr_dtype_size(result);
+  int32_t faults = 0;
+  if (form == kWithLeft) narrow_to_float(dtype, a, wide_a, 1);
+  if (form == kWithRight) narrow_to_float(dtype, b, wide_b, 1);
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t width = std::min(kBlock, n - i);
+    if (form != kWithLeft)
+      narrow_to_float(dtype, static_cast<const char*>(a) + 2 * i, wide_a, width);
+    if (form != kWithRight)
+      narrow_to_float(dtype, static_cast<const char*>(b) + 2 * i, wide_b, width);
+    char* to = static_cast<char*>(out) + size * i;
+    faults |= loop(wide_a, wide_b, narrows ? static_cast<void*>(wide_out) : to, width);
+    if (narrows) float_to_narrow(result, wide_out, to, width);
+  }
+  return faults;
+}
+
+hr_code prepare_broadcast(hr_request* request, const BinaryLoops* loops) {
+  if (hr_code code = hr_shape_broadcast(request)) return code;
+  return prepare_loops(request, loops);
+}
+
+hr_code prepare_equal_shapes(hr_request* request, const BinaryLoops* loops) {
+  if (hr_code code = hr_shape_merge(request)) return code;
+  return prepare_loops(request, loops);
+}
+
 hr_code prepare_loops(hr_request* request, const BinaryLoops* loops) {
   const hr_tensor *a = request->inputs[0], *b = request->inputs[1], *out = request->outputs[0];
   if (!loops) return hr_request_fail(request, HR_UNIMPLEMENTED, "no kernel for this dtype");
-  if (loops->result != storage_type(out->dtype))
+  if (as_unsigned(loops->result) != as_unsigned(storage_type(out->dtype)))
     return hr_request_fail(
         request, HR_INVALID_ARGUMENT, "the result for inputs of %s is of %s, not of %s",
         dtype_name(request->inputs[0]->dtype), dtype_name(loops->result), dtype_name(out->dtype));

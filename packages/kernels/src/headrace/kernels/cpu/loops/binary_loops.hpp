@@ -1,8 +1,10 @@
 // Kernels of two broadcast operands: everything about such an op but its expression.
 //
 // An op is a struct with `static R apply(C a, C b)` over compute types (float for half) and
-// two traits: `vector` (its expression vectorises) and, where it can fail, `fault` (the text)
-// with `static bool faulty(C a, C b)`.
+// traits: `vector` (its expression vectorises), `signless` (it gives the same bits for signed and
+// unsigned integers, so one loop serves both), `Mirror` (the op that gives the same with a and b
+// exchanged, whose loops are taken) and, where it can fail, `fault` (the text) with
+// `static bool faulty(C a, C b)`.
 #ifndef HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
 #define HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
 
@@ -11,7 +13,6 @@
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
-#include "table/shape_rules.hpp"
 
 namespace hr {
 
@@ -28,11 +29,14 @@ struct BinaryLoops {
 };
 
 struct VectorOp {
-  static constexpr bool vector = true;
+  static constexpr bool vector = true, signless = false;
   static constexpr const char* fault = nullptr;
 };
+struct SignlessOp : VectorOp {
+  static constexpr bool signless = true;
+};
 struct ScalarOp {
-  static constexpr bool vector = false;
+  static constexpr bool vector = false, signless = false;
   static constexpr const char* fault = nullptr;
 };
 
@@ -98,11 +102,28 @@ hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor*
   return HR_OK;
 }
 
+template <class Op, class = void> constexpr bool has_mirror = false;
+template <class Op> constexpr bool has_mirror<Op, std::void_t<typename Op::Mirror>> = true;
+
+// Runs a loop of float over half or bfloat16, block by block. In binary_loops.cpp.
+int32_t in_float_blocks(hr_dtype dtype, Form form, BinaryLoops::Loop loop, hr_dtype result,
+                        const void* a, const void* b, void* out, int64_t n);
+
 template <class Op, class T, Form form> constexpr BinaryLoops::Loop loop() {
   // For rarer types the code of three processor levels is not worth its size.
-  constexpr bool common =
-      is_real_float<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
-  if constexpr (common && Op::vector && Op::fault == nullptr) return cloned<Op, T, form>;
+  constexpr bool common = std::is_floating_point_v<T> || (is_integer<T> && sizeof(T) >= 4 &&
+                                                          (std::is_signed_v<T> || Op::signless));
+  if constexpr (has_mirror<Op>)
+    return [](const void* a, const void* b, void* out, int64_t n) {
+      constexpr Form mirrored = form == kBoth ? kBoth : form == kWithLeft ? kWithRight : kWithLeft;
+      return loop<typename Op::Mirror, T, mirrored>()(b, a, out, n);
+    };
+  else if constexpr (is_small_float<T>)
+    return [](const void* a, const void* b, void* out, int64_t n) {
+      return in_float_blocks(dtype_of<T>, form, loop<Op, float, form>(), dtype_of<Result<Op, T>>, a,
+                             b, out, n);
+    };
+  else if constexpr (common && Op::vector && Op::fault == nullptr) return cloned<Op, T, form>;
   else return plain<Op, T, form>;
 }
 
@@ -120,21 +141,24 @@ template <class Op, class T> const BinaryLoops* loops() {
 }
 
 template <class Op, class Set> const BinaryLoops* loops_for(hr_dtype dtype) {
-  return with_type(dtype, Set{}, [](auto t) { return loops<Op, typename decltype(t)::type>(); });
+  const auto of = [](auto t) { return loops<Op, typename decltype(t)::type>(); };
+  if constexpr (Op::signless) return with_type(as_unsigned(dtype), Signless<Set>{}, of);
+  else return with_type(dtype, Set{}, of);
 }
 
-// Sets output shape, plan and compute; the shape rule has run. In binary_loops.cpp.
+// In binary_loops.cpp. Sets output shape, plan and compute; the shape rule has run.
 hr_code prepare_loops(hr_request* request, const BinaryLoops* loops);
+// The same, after the rule that broadcasts and the rule of equal shapes.
+hr_code prepare_broadcast(hr_request* request, const BinaryLoops* loops);
+hr_code prepare_equal_shapes(hr_request* request, const BinaryLoops* loops);
 
 template <class Op, class Set> hr_code prepare(void*, hr_request* request) {
-  if (hr_code code = hr_shape_broadcast(request)) return code;
-  return prepare_loops(request, loops_for<Op, Set>(request->inputs[0]->dtype));
+  return prepare_broadcast(request, loops_for<Op, Set>(request->inputs[0]->dtype));
 }
 
 // For the gradients, whose operands have one shape.
 template <class Op, class Set> hr_code prepare_merged(void*, hr_request* request) {
-  if (hr_code code = hr_shape_merge(request)) return code;
-  return prepare_loops(request, loops_for<Op, Set>(request->inputs[0]->dtype));
+  return prepare_equal_shapes(request, loops_for<Op, Set>(request->inputs[0]->dtype));
 }
 
 }  // namespace binary

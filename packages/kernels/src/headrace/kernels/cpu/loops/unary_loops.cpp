@@ -1,8 +1,10 @@
 // Drives the loop of a unary kernel.
 #include "loops/unary_loops.hpp"
 
+#include "loops/via_float.hpp"
 #include "processor/polled_stretch.hpp"
 #include "table/dtype_names.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 
 namespace hr::unary {
@@ -44,9 +46,27 @@ hr_code shared(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_te
 
 }  // namespace
 
+int32_t in_float_blocks(hr_dtype dtype, int32_t (*loop)(const void* x, void* out, int64_t n),
+                        hr_dtype result, const void* x, void* out, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  float wide[kBlock], wide_out[kBlock];
+  const bool narrows = is_narrow(result);
+  const int64_t size = hr_dtype_size(result);
+  int32_t faults = 0;
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t width = std::min(kBlock, n - i);
+    narrow_to_float(dtype, static_cast<const char*>(x) + 2 * i, wide, width);
+    char* to = static_cast<char*>(out) + size * i;
+    faults |= loop(wide, narrows ? static_cast<void*>(wide_out) : to, width);
+    if (narrows) float_to_narrow(result, wide_out, to, width);
+  }
+  return faults;
+}
+
 hr_code prepare_loops(hr_request* request, const UnaryLoops* loops) {
+  if (hr_code code = hr_shape_unchanged(request)) return code;
   if (!loops) return hr_request_fail(request, HR_UNIMPLEMENTED, "no kernel for this dtype");
-  if (loops->result != storage_type(request->outputs[0]->dtype))
+  if (as_unsigned(loops->result) != as_unsigned(storage_type(request->outputs[0]->dtype)))
     return hr_request_fail(request, HR_INVALID_ARGUMENT,
                            "the result for inputs of %s is of %s, not of %s",
                            dtype_name(request->inputs[0]->dtype), dtype_name(loops->result),

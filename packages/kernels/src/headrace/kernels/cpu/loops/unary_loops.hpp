@@ -1,8 +1,9 @@
 // Kernels of one operand: everything about such an op but its expression.
 //
 // An op is a struct with `static R apply(C x)` over compute types (float for half), derived
-// from Vector or Scalar (whether its expression vectorises). It may have `fault` and
-// `faulty(x)`, and `exact(float)` for arguments beyond vm::kLargestAngle.
+// from Vector or Scalar (whether its expression vectorises) or from Signless (it vectorises, and
+// gives the same bits for signed and unsigned integers, so one loop serves both). It may have
+// `fault` and `faulty(x)`, and `exact(float)` for arguments beyond vm::kLargestAngle.
 #ifndef HEADRACE_CPU_LOOPS_UNARY_LOOPS_HPP
 #define HEADRACE_CPU_LOOPS_UNARY_LOOPS_HPP
 
@@ -13,7 +14,6 @@
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
-#include "table/shape_rules.hpp"
 
 namespace hr::unary {
 
@@ -27,12 +27,15 @@ struct UnaryLoops {
 };
 
 struct Vector {
-  static constexpr bool vector = true;
+  static constexpr bool vector = true, signless = false;
   static constexpr const char* fault = nullptr;
   template <class T> static bool faulty(T) { return false; }
 };
+struct Signless : Vector {
+  static constexpr bool signless = true;
+};
 struct Scalar {
-  static constexpr bool vector = false;
+  static constexpr bool vector = false, signless = false;
   static constexpr const char* fault = nullptr;
   template <class T> static bool faulty(T) { return false; }
 };
@@ -56,19 +59,25 @@ HR_CLONES void cloned(const T* x, Result<Op, T>* out, int64_t n) {
   body<Op, T>(x, out, n);
 }
 
+// Runs a loop of float over half or bfloat16, block by block. In unary_loops.cpp.
+int32_t in_float_blocks(hr_dtype dtype, int32_t (*loop)(const void* x, void* out, int64_t n),
+                        hr_dtype result, const void* x, void* out, int64_t n);
+
 template <class Op, class T> int32_t loop(const void* x_, void* out_, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   auto* out = static_cast<Result<Op, T>*>(out_);
-  if constexpr (Op::fault != nullptr && is_integer<T>) {
+  if constexpr (is_small_float<T>) {
+    return in_float_blocks(dtype_of<T>, loop<Op, float>, dtype_of<Result<Op, T>>, x, out, n);
+  } else if constexpr (Op::fault != nullptr && is_integer<T>) {
     int32_t faults = 0;
     for (int64_t i = 0; i < n; ++i) {
       if (Op::faulty(x[i])) faults = 1;
       else out[i] = Op::apply(x[i]);
     }
     return faults;
-  } else if constexpr (has_exact<Op> && std::is_same_v<Compute<T>, float>) {
+  } else if constexpr (has_exact<Op> && std::is_same_v<T, float>) {
     vm::of_angles(x, out, n, cloned<Op, T>, Op::exact);
-  } else if constexpr (Op::vector && is_real_float<T>) {
+  } else if constexpr (Op::vector && std::is_floating_point_v<T>) {
     cloned<Op, T>(x, out, n);
   } else {
     body<Op, T>(x, out, n);
@@ -97,15 +106,15 @@ template <class Op, class T> const UnaryLoops* loops() {
   return &table;
 }
 
-// Sets plan and compute; the shape rule has run. In unary_loops.cpp.
+// Sets output shape, plan and compute. In unary_loops.cpp.
 hr_code prepare_loops(hr_request* request, const UnaryLoops* loops);
 
 template <class Op, class Set> hr_code prepare(void*, hr_request* request) {
-  if (hr_code code = hr_shape_unchanged(request)) return code;
-  return prepare_loops(request,
-                       with_type(request->inputs[0]->dtype, Set{}, [](auto t) -> const UnaryLoops* {
-                         return loops<Op, typename decltype(t)::type>();
-                       }));
+  const hr_dtype dtype = request->inputs[0]->dtype;
+  const auto of = [](auto t) { return loops<Op, typename decltype(t)::type>(); };
+  if constexpr (Op::signless)
+    return prepare_loops(request, with_type(as_unsigned(dtype), hr::Signless<Set>{}, of));
+  else return prepare_loops(request, with_type(dtype, Set{}, of));
 }
 
 }  // namespace hr::unary

@@ -75,12 +75,14 @@ template <class C> void fill_polled(hr_ctx* ctx, C* out, int64_t n, C value) {
 }
 
 // Folds rows into segments. ids[i] is the segment of the i-th row, negative: left out; rows[i]
-// (or i itself) where it lies in data. A segment without rows gets `blank`, which only extremes
-// have other than start_of. Means need sorted ids: a segment is whole when the id changes, and no
+// (or i itself) where it lies in data. A segment without rows gets start_of; for extremes, zero or
+// blank_of. Means need sorted ids: a segment is whole when the id changes, and no
 // count is kept per segment, of which there may be far more than rows.
 template <Way way, class T>
-void fold_rows(hr_ctx* ctx, const T* data, const int64_t* rows, const int64_t* ids, int64_t n,
-               int64_t inner, int64_t segments, Compute<T> blank, T* out) {
+void fold_rows(hr_ctx* ctx, const hr_tensor* data_, const int64_t* rows, const int64_t* ids,
+               int64_t n, int64_t inner, int64_t segments, bool zero_blank, hr_tensor* out_) {
+  const T* data = read<T>(data_);
+  T* out = write<T>(out_);
   using C = Compute<T>;
   constexpr bool extreme = way == kMin || way == kMax, divided = way == kMean || way == kSqrtN;
   const int64_t elements = segments * inner;
@@ -109,16 +111,39 @@ void fold_rows(hr_ctx* ctx, const T* data, const int64_t* rows, const int64_t* i
       first = i + 1;
     }
   }
-  if constexpr (extreme)
+  if constexpr (extreme) {
+    const C blank = zero_blank ? C(0) : blank_of<way, T>();
     for (int64_t s = 0; s < segments; ++s) {
       if (s % between_polls == 0) poll(ctx);
       if (!found[size_t(s)]) std::fill_n(totals + s * inner, inner, blank);
     }
+  }
   if constexpr (!std::is_same_v<T, C>)
     for (int64_t i = 0; i < elements; ++i) {
       if (i % kElementsBetweenPolls == 0) poll(ctx);
       out[i] = T(totals[i]);
     }
+}
+
+using FoldRows = void (*)(hr_ctx* ctx, const hr_tensor* data, const int64_t* rows,
+                          const int64_t* ids, int64_t n, int64_t inner, int64_t segments,
+                          bool zero_blank, hr_tensor* out);
+
+struct Plan {
+  FoldRows fold;
+};
+
+template <Way way, class Set> FoldRows fold_for(hr_dtype dtype) {
+  const auto of = [](auto t) -> FoldRows { return fold_rows<way, typename decltype(t)::type>; };
+  if constexpr (way == kSum || way == kProd)
+    return with_type(as_unsigned(dtype), Signless<Set>{}, of);
+  else return with_type(dtype, Set{}, of);
+}
+
+hr_code prepare_fold(hr_request* r, FoldRows fold, hr_compute compute) {
+  keep_plan(r, new Plan{fold});
+  r->compute = fold ? compute : nullptr;
+  return HR_OK;
 }
 
 hr_code not_sorted(hr_ctx* ctx, int64_t at) {
@@ -147,35 +172,29 @@ hr_code sorted_segments(hr_ctx* ctx, const std::vector<int64_t>& ids, int64_t li
 
 // ---- SegmentSum, ...Mean, ...Prod, ...Min, ...Max: sorted ids --------------------------------
 
-template <Way way, class T>
-hr_code compute_sorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
-                       void*) {
+hr_code compute_sorted(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                       hr_tensor* const* out, void*) {
   const auto ids = to_int64(in[1]);
   int64_t segments;
   if (hr_code code = sorted_segments(ctx, ids, -1, &segments)) return code;
   copy_shape(in[0], out[0]);
   out[0]->dims[0] = segments;
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
-  // Segments that nothing falls into: 1 for products, otherwise 0.
-  const Compute<T> blank = way == kProd ? Compute<T>(1) : Compute<T>(0);
-  fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), int64_t(ids.size()),
-                    product(in[0]->dims, 1, in[0]->rank), segments, blank, write<T>(out[0]));
+  static_cast<Plan*>(plan)->fold(ctx, in[0], nullptr, ids.data(), int64_t(ids.size()),
+                                 product(in[0]->dims, 1, in[0]->rank), segments, true, out[0]);
   return HR_OK;
 }
 
 template <Way way, class Set> hr_code prepare_sorted(void*, hr_request* r) {
   HR_APPLY_DATA_RULE(segment, r);
   r->shape_depends_on_data = 1;
-  r->compute = with_type(r->inputs[0]->dtype, Set{}, [](auto t) -> hr_compute {
-    return compute_sorted<way, typename decltype(t)::type>;
-  });
-  return HR_OK;
+  return prepare_fold(r, fold_for<way, Set>(r->inputs[0]->dtype), compute_sorted);
 }
 
-// ---- unsorted ids, number of segments given -----------------------------------------------------
+// ---- unsorted ids, number of segments given --------------------------------------------------
 
-template <Way way, class T, bool sorted>
-hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
+template <bool sorted>
+hr_code compute_unsorted(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                          hr_tensor* const* out, void*) {
   const auto ids = to_int64(in[1]);
   const int64_t segments = out[0]->dims[0];
@@ -188,26 +207,22 @@ hr_code compute_unsorted(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s = %lld is not in [0, %lld)",
                          element_name("segment_ids", in[1], int64_t(i)).c_str(), (long long)ids[i],
                          (long long)segments);
-  fold_rows<way, T>(ctx, read<T>(in[0]), nullptr, ids.data(), empty ? 0 : int64_t(ids.size()),
-                    product(in[0]->dims, in[1]->rank, in[0]->rank), segments, blank_of<way, T>(),
-                    write<T>(out[0]));
+  static_cast<Plan*>(plan)->fold(ctx, in[0], nullptr, ids.data(), empty ? 0 : int64_t(ids.size()),
+                                 product(in[0]->dims, in[1]->rank, in[0]->rank), segments, false,
+                                 out[0]);
   return HR_OK;
 }
 
 template <Way way, class Set, bool sorted> hr_code prepare_unsorted(void*, hr_request* r) {
   HR_APPLY_RULE(unsorted_segment, r);
-  r->compute = with_type(r->inputs[0]->dtype, Set{}, [](auto t) -> hr_compute {
-    return compute_unsorted<way, typename decltype(t)::type, sorted>;
-  });
-  return HR_OK;
+  return prepare_fold(r, fold_for<way, Set>(r->inputs[0]->dtype), compute_unsorted<sorted>);
 }
 
-// ---- rows chosen by index, folded by sorted segments
-// ------------------------------------------------
+// ---- rows chosen by index, folded by sorted segments -------------------------------------------
 
-template <Way way, class T, bool counted>
-hr_code compute_sparse(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
-                       void*) {
+template <bool counted>
+hr_code compute_sparse(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                       hr_tensor* const* out, void*) {
   const auto rows = to_int64(in[1]), ids = to_int64(in[2]);
   int64_t segments = counted ? out[0]->dims[0] : -1;
   if (hr_code code = sorted_segments(ctx, ids, segments, &segments)) return code;
@@ -218,19 +233,15 @@ hr_code compute_sparse(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr
     out[0]->dims[0] = segments;
     if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   }
-  fold_rows<way, T>(ctx, read<T>(in[0]), rows.data(), ids.data(), int64_t(ids.size()),
-                    product(in[0]->dims, 1, in[0]->rank), segments, Compute<T>(0),
-                    write<T>(out[0]));
+  static_cast<Plan*>(plan)->fold(ctx, in[0], rows.data(), ids.data(), int64_t(ids.size()),
+                                 product(in[0]->dims, 1, in[0]->rank), segments, true, out[0]);
   return HR_OK;
 }
 
 template <Way way, class Set, bool counted> hr_code prepare_sparse(void*, hr_request* r) {
   if (counted) HR_APPLY_RULE(sparse_segment_counted, r);
   else HR_APPLY_DATA_RULE(sparse_segment, r);
-  r->compute = with_type(r->inputs[0]->dtype, Set{}, [](auto t) -> hr_compute {
-    return compute_sparse<way, typename decltype(t)::type, counted>;
-  });
-  return HR_OK;
+  return prepare_fold(r, fold_for<way, Set>(r->inputs[0]->dtype), compute_sparse<counted>);
 }
 
 // The gradient: row i of the data gets its segment's gradient, scaled, as often as it was taken.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <type_traits>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -62,46 +63,21 @@ inline int64_t piece_start(int64_t total, int64_t i, int64_t pieces) {
   return total / pieces * i + total % pieces * i / pieces;
 }
 
-// After so many grains a loop polls: some 10 ms even where each page is touched for the first time.
-constexpr int64_t kGrainsBetweenPolls = 64;
-
-// body(begin, end) over [begin, end), in stretches between which the step's cancellation is looked
-// at. An iteration that is a grain alone may take long: each is a stretch then.
-template <class Body>
-inline void in_polled_stretches(const hr_ctx* ctx, int64_t begin, int64_t end, int64_t grain,
-                                Body&& body) {
-  const int64_t step =
-      grain <= 1 ? 1 : std::min(grain, INT64_MAX / kGrainsBetweenPolls) * kGrainsBetweenPolls;
-  for (; end - begin > step; begin += step) {
-    body(begin, begin + step);
-    poll(ctx);
-  }
-  if (begin < end) body(begin, end);
-}
+// What parallel_ranges calls, compiled once: a template would compile every loop four times, for
+// one thread and several, and for whole stretches and the rest. In parallel.cpp.
+using RangeBody = void (*)(void* body, int64_t begin, int64_t end);
+void run_ranges(hr_ctx* ctx, int64_t total, int64_t grain, RangeBody call, void* body);
 
 // body(begin, end) over [0, total): one piece per thread, none smaller than grain, each of which
 // polls. body is called several times by a thread where the piece is long: what it sums up per
 // thread goes on from what is there.
 template <class Body>
 inline void parallel_ranges(hr_ctx* ctx, int64_t total, int64_t grain, Body&& body) {
-#ifdef _OPENMP
-  const int64_t pieces = std::min<int64_t>(ctx->threads, total / std::max<int64_t>(1, grain));
-  if (pieces > 1) {
-    ThrownInPool thrown;
-#pragma omp parallel num_threads(int(pieces))
-    {
-      const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
-      const int64_t begin = piece_start(total, me, threads);
-      const int64_t end = piece_start(total, me + 1, threads);
-      try {
-        in_polled_stretches(ctx, begin, end, grain, body);
-      } catch (...) { thrown.keep(); }
-    }
-    thrown.rethrow();
-    return;
-  }
-#endif
-  in_polled_stretches(ctx, 0, total, grain, body);
+  using Function = std::remove_reference_t<Body>;
+  run_ranges(
+      ctx, total, grain,
+      [](void* f, int64_t begin, int64_t end) { (*static_cast<Function*>(f))(begin, end); },
+      const_cast<std::remove_const_t<Function>*>(&body));
 }
 
 // As parallel_ranges, for iterations that take long: each thread looks at the cancellation of the

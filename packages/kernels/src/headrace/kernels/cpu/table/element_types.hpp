@@ -136,6 +136,16 @@ template <class... As, class... Bs>
 Types<As..., Bs...> joined(Types<As...>, Types<Bs...>);
 template <class A, class B> using Join = decltype(joined(A{}, B{}));
 
+// T, or the unsigned integers of its width: for loops that do not look at the sign.
+template <class T, bool = is_integer<T>> struct SignlessOf {
+  using type = T;
+};
+template <class T> struct SignlessOf<T, true> {
+  using type = std::make_unsigned_t<T>;
+};
+template <class... Ts> Types<typename SignlessOf<Ts>::type...> signless(Types<Ts...>);
+template <class Set> using Signless = decltype(signless(Set{}));
+
 // Quantized numbers are stored, and compare, as the integers that they are.
 inline hr_dtype storage_type(hr_dtype dtype) {
   switch (dtype) {
@@ -144,6 +154,17 @@ inline hr_dtype storage_type(hr_dtype dtype) {
     case HR_QINT16: return HR_INT16;
     case HR_QUINT16: return HR_UINT16;
     case HR_QINT32: return HR_INT32;
+    default: return dtype;
+  }
+}
+
+// The dtype of SignlessOf.
+inline hr_dtype as_unsigned(hr_dtype dtype) {
+  switch (dtype) {
+    case HR_INT8: return HR_UINT8;
+    case HR_INT16: return HR_UINT16;
+    case HR_INT32: return HR_UINT32;
+    case HR_INT64: return HR_UINT64;
     default: return dtype;
   }
 }
@@ -160,7 +181,7 @@ using Reals = Join<Floats, Integers>;
 using Numbers = Join<Reals, Complexes>;
 using NumbersAndBool = Join<Numbers, Types<bool>>;
 
-// The same sets, for the constraints of rows.
+// The same sets, for the constraints of kernel registrations.
 #define HR_SMALL_FLOATS "half|bfloat16"
 #define HR_WIDE_FLOATS "float|double"
 #define HR_FLOATS HR_WIDE_FLOATS "|" HR_SMALL_FLOATS

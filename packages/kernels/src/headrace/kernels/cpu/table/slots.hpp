@@ -35,17 +35,19 @@ struct ReadSlot {
   ReadSlot& operator=(const ReadSlot&) = delete;
 };
 
-// The values of n variables, locked; committed when this ends, also by an exception.
-template <int n> struct WriteSlots {
+// The values of n variables, at most `most`, locked; committed when this ends, also by an
+// exception.
+template <int most> struct WriteSlots {
   hr_ctx* ctx;
   const volatile int32_t* cancelled;
   const hr_tensor* const* refs;
-  hr_tensor values[n];
+  int n;
+  hr_tensor values[most];
   bool locked = false;
   hr_code code;
 
-  WriteSlots(hr_ctx* c, const hr_tensor* const* r, hr_dtype dtype)
-      : ctx(c), cancelled(c->cancelled), refs(r) {
+  WriteSlots(hr_ctx* c, const hr_tensor* const* r, hr_dtype dtype, int count = most)
+      : ctx(c), cancelled(c->cancelled), refs(r), n(count) {
     code = ctx->api->begin_write(ctx, n, refs, values);
     locked = code == HR_OK;
     // An update that has begun goes on to its end: half of one is worse than a late timeout.

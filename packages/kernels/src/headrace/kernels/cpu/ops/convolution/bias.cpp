@@ -144,9 +144,9 @@ hr_code prepare_bias_add(void*, hr_request* r) {
                            "Shape must be at least rank 3 for NCHW but is rank %d",
                            int(r->inputs[0]->rank));
   keep_plan(r, new Channels(c));
-  r->compute = with_type(r->inputs[0]->dtype, Numbers{}, [](auto type) -> hr_compute {
-    return compute_bias_add<typename decltype(type)::type>;
-  });
+  r->compute = with_type(
+      as_unsigned(r->inputs[0]->dtype), Signless<Numbers>{},
+      [](auto type) -> hr_compute { return compute_bias_add<typename decltype(type)::type>; });
   return HR_OK;
 }
 
@@ -157,9 +157,9 @@ hr_code prepare_bias_grad(void*, hr_request* r) {
   if (code != HR_OK) return code;
   keep_plan(r, new Channels(c));
   r->workspace = size_t(2 * c.channels * std::max(1, r->threads)) * 16;
-  r->compute = with_type(r->inputs[0]->dtype, Numbers{}, [](auto type) -> hr_compute {
-    return compute_bias_grad<typename decltype(type)::type>;
-  });
+  r->compute = with_type(
+      as_unsigned(r->inputs[0]->dtype), Signless<Numbers>{},
+      [](auto type) -> hr_compute { return compute_bias_grad<typename decltype(type)::type>; });
   return HR_OK;
 }
 

@@ -13,14 +13,14 @@ namespace {
     }                                                            \
   }
 
-OP(Plus, VectorOp, plus(a, b));
-OP(Minus, VectorOp, minus(a, b));
-OP(Times, VectorOp, times(a, b));
+OP(Plus, SignlessOp, plus(a, b));
+OP(Minus, SignlessOp, minus(a, b));
+OP(Times, SignlessOp, times(a, b));
 OP(Larger, VectorOp, larger(a, b));
 OP(Smaller, VectorOp, smaller(a, b));
 OP(DivideNoNan, VectorOp, b == T(0) ? T(0) : T(a / b));
 OP(TimesNoNan, VectorOp, b == T(0) ? T(0) : times(a, b));
-OP(SquaredDifference, VectorOp, times(conjugate(minus(a, b)), minus(a, b)));
+OP(SquaredDifference, SignlessOp, times(conjugate(minus(a, b)), minus(a, b)));
 OP(Atan2, ScalarOp, std::atan2(a, b));
 OP(NextAfter, ScalarOp, std::nextafter(a, b));
 OP(DivideZeroByAny, ScalarOp, a == T(0) ? T(0) : T(a / b));
@@ -77,17 +77,17 @@ using FloatsAndComplexes = Join<Floats, Complexes>;
 // One op for integers, another for the rest.
 template <class IntegerOp, class FloatOp, class FloatSet>
 hr_code prepare_division(void*, hr_request* r) {
-  if (hr_code code = hr_shape_broadcast(r)) return code;
   const hr_dtype dtype = r->inputs[0]->dtype;
   const BinaryLoops* loops = binary::loops_for<FloatOp, FloatSet>(dtype);
-  return binary::prepare_loops(r, loops ? loops : binary::loops_for<IntegerOp, Integers>(dtype));
+  return binary::prepare_broadcast(r,
+                                   loops ? loops : binary::loops_for<IntegerOp, Integers>(dtype));
 }
 
 hr_code prepare_power(void*, hr_request* r) {
-  if (hr_code code = hr_shape_broadcast(r)) return code;
   const hr_dtype dtype = r->inputs[0]->dtype;
   const BinaryLoops* loops = binary::loops_for<PowerFloats, FloatsAndComplexes>(dtype);
-  return binary::prepare_loops(r, loops ? loops : binary::loops_for<PowerIntegers, Signed>(dtype));
+  return binary::prepare_broadcast(r,
+                                   loops ? loops : binary::loops_for<PowerIntegers, Signed>(dtype));
 }
 
 template <class Op, class Set> constexpr KernelRegistration in_place(const char* op,

@@ -5,6 +5,7 @@
 #include "loops/binary_loops.hpp"
 #include "math/arithmetic.hpp"
 #include "math/special_functions.hpp"
+#include "table/shape_rules.hpp"
 
 namespace hr {
 namespace {
@@ -13,13 +14,13 @@ inline bool equal_strings(const hr_string& a, const hr_string& b) {
   return a.size == b.size && (a.size == 0 || std::memcmp(a.data, b.data, a.size) == 0);
 }
 
-struct Equal : VectorOp {
+struct Equal : SignlessOp {
   template <class T> static HR_INLINE bool apply(T a, T b) {
     if constexpr (std::is_same_v<T, hr_string>) return equal_strings(a, b);
     else return a == b;
   }
 };
-struct NotEqual : VectorOp {
+struct NotEqual : SignlessOp {
   template <class T> static HR_INLINE bool apply(T a, T b) {
     if constexpr (std::is_same_v<T, hr_string>) return !equal_strings(a, b);
     else return a != b;
@@ -32,13 +33,19 @@ struct NotEqual : VectorOp {
   }
 OP(Less, VectorOp, bool, a < b);
 OP(LessEqual, VectorOp, bool, a <= b);
-OP(Greater, VectorOp, bool, a > b);
-OP(GreaterEqual, VectorOp, bool, a >= b);
+struct Greater : VectorOp {
+  using Mirror = Less;
+  template <class T> static HR_INLINE bool apply(T a, T b) { return a > b; }
+};
+struct GreaterEqual : VectorOp {
+  using Mirror = LessEqual;
+  template <class T> static HR_INLINE bool apply(T a, T b) { return a >= b; }
+};
 OP(And, VectorOp, bool, a& b);
 OP(Or, VectorOp, bool, a | b);
-OP(BitAnd, VectorOp, T, T(a& b));
-OP(BitOr, VectorOp, T, T(a | b));
-OP(BitXor, VectorOp, T, T(a ^ b));
+OP(BitAnd, SignlessOp, T, T(a& b));
+OP(BitOr, SignlessOp, T, T(a | b));
+OP(BitXor, SignlessOp, T, T(a ^ b));
 
 // Shifts by more than there are bits would be undefined: the distance is held within them.
 template <class T> HR_INLINE T distance(T b) {

@@ -209,9 +209,9 @@ hr_code compute_add_n(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
 hr_code prepare_add_n(void*, hr_request* r) {
   if (hr_code code = hr_shape_merge(r)) return code;
   r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_inputs));
-  r->compute = with_type(r->inputs[0]->dtype, Numbers{}, [](auto t) -> hr_compute {
-    return compute_add_n<typename decltype(t)::type>;
-  });
+  r->compute =
+      with_type(as_unsigned(r->inputs[0]->dtype), Signless<Numbers>{},
+                [](auto t) -> hr_compute { return compute_add_n<typename decltype(t)::type>; });
   return HR_OK;
 }
 

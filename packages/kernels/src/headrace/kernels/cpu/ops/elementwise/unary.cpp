@@ -11,6 +11,10 @@ namespace {
   struct Name : unary::Vector {                                            \
     template <class T> static HR_INLINE auto apply(T x) { return expression; } \
   }
+#define SIGNLESS(Name, expression)                                         \
+  struct Name : unary::Signless {                                          \
+    template <class T> static HR_INLINE auto apply(T x) { return expression; } \
+  }
 #define SCALAR(Name, expression)                                           \
   struct Name : unary::Scalar {                                            \
     template <class T> static auto apply(T x) { return expression; }       \
@@ -25,7 +29,7 @@ namespace {
   }
 
 VECTOR(Negative, negative(x));
-VECTOR(Squared, times(x, x));
+SIGNLESS(Squared, times(x, x));
 REAL_COMPLEX(SquareRoot, std::sqrt(x), std::sqrt(x));
 REAL_COMPLEX(InverseRoot, vm::rsqrt(x), T(1) / std::sqrt(x));
 REAL_COMPLEX(Exponential, vm::exp(x), std::exp(x));
@@ -37,7 +41,7 @@ REAL_COMPLEX(Expm1, vm::expm1(x), std::exp(x) - T(1));
 VECTOR(Floor, std::floor(x));
 VECTOR(Ceil, std::ceil(x));
 VECTOR(Not, !x);
-VECTOR(Inverted, T(~x));
+SIGNLESS(Inverted, T(~x));
 VECTOR(IsNan, x != x);
 VECTOR(IsInf, std::fabs(x) == std::numeric_limits<T>::infinity());
 VECTOR(IsFinite, std::fabs(x) <= std::numeric_limits<T>::max());

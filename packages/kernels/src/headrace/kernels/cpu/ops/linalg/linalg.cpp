@@ -79,9 +79,9 @@ template <class T> bool by_lapack(const MatrixPlan& p) {
          lapack::fits(std::max(p.rows, p.columns));
 }
 
-// Runs body(i) for each matrix; the first failure's text is the error.
-template <class F>
-hr_code each_matrix(hr_ctx* ctx, const MatrixPlan& p, F&& body) {
+// Runs `run` for each matrix; the first failure's text is the error.
+hr_code each_matrix(hr_ctx* ctx, const MatrixPlan& p, const char* (*run)(const Item&),
+                    const hr_tensor* const* in, hr_tensor* const* out) {
   std::atomic<const char*> failure{nullptr};
   // Where the step has one thread, or spends them on the batch, LAPACK gets no more; and a small
   // matrix gains nothing from several.
@@ -89,7 +89,7 @@ hr_code each_matrix(hr_ctx* ctx, const MatrixPlan& p, F&& body) {
                                 p.rows * p.columns <= kMostForOneThread);
   parallel_polled(ctx, p.batch, grain_of(8 * p.rows * p.columns * (p.columns + 1)), 1,
                   [&](int64_t i, int64_t) {
-                    if (const char* text = body(i)) failure = text;
+                    if (const char* text = run(Item{ctx, p, in, out, i})) failure = text;
                   });
   const char* text = failure;
   return text ? hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", text) : HR_OK;
@@ -326,9 +326,7 @@ struct SingularValues {
 template <class Op, class T>
 hr_code compute(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
                 void*) {
-  const auto& p = *static_cast<const MatrixPlan*>(plan);
-  return each_matrix(ctx, p,
-                     [&](int64_t i) { return Op::template run<T>(Item{ctx, p, in, out, i}); });
+  return each_matrix(ctx, *static_cast<const MatrixPlan*>(plan), Op::template run<T>, in, out);
 }
 
 MatrixPlan* plan_of(hr_request* r) {

@@ -1,8 +1,8 @@
 // Optimizers: one pass over a variable and its slots, for whole gradients and for rows.
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
+#include "loops/via_float.hpp"
 #include "ops/optimizers/optimizer_rules.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
@@ -13,32 +13,66 @@
 namespace hr {
 namespace {
 
-template <class Rule, class T>
-using Parameters = typename Rule::template Parameters<Compute<T>>;
+constexpr int kMostValues = 4;  // a variable and its slots
+constexpr int kMostScalars = 8;
+
+// Updates n elements of a variable and its slots; `parameters` are the Parameters of a rule.
+using Step = void (*)(void* const* values, const void* grad, const void* parameters, int64_t n);
+
+// A rule for float or double, behind function pointers.
+struct Loop {
+  int32_t slots, scalars;
+  // Computes what a run needs from the op's scalars, in their place, and chooses the loop.
+  Step (*begin)(void* scalars);
+};
 
 // Where the op has its inputs: slots first, then scalars, with the gradient (and the indices
 // right after it) among them.
 struct Plan {
   int32_t gradient;
   bool by_rows;
+  const Loop* loop;
 };
 
-template <class Rule, class T>
-HR_CLONES void update(T* var, T* slot0, T* slot1, T* slot2, const T* grad,
-                      const Parameters<Rule, T>* parameters, int64_t n) {
-  using C = Compute<T>;
-  const Parameters<Rule, T>& p = *parameters;
+template <class Rule, class C>
+HR_CLONES void update(C* var, C* slot0, C* slot1, C* slot2, const C* grad,
+                      const typename Rule::template Parameters<C>* parameters, int64_t n) {
+  const auto& p = *parameters;
   HR_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
-    C x = C(var[i]), a = C(0), b = C(0), c = C(0);
-    if (Rule::slots > 0) a = C(slot0[i]);
-    if (Rule::slots > 1) b = C(slot1[i]);
-    if (Rule::slots > 2) c = C(slot2[i]);
-    Rule::step(x, a, b, c, C(grad[i]), p);
-    var[i] = T(x);
-    if (Rule::slots > 0) slot0[i] = T(a);
-    if (Rule::slots > 1) slot1[i] = T(b);
-    if (Rule::slots > 2) slot2[i] = T(c);
+    C x = var[i], a = C(0), b = C(0), c = C(0);
+    if (Rule::slots > 0) a = slot0[i];
+    if (Rule::slots > 1) b = slot1[i];
+    if (Rule::slots > 2) c = slot2[i];
+    Rule::step(x, a, b, c, grad[i], p);
+    var[i] = x;
+    if (Rule::slots > 0) slot0[i] = a;
+    if (Rule::slots > 1) slot1[i] = b;
+    if (Rule::slots > 2) slot2[i] = c;
+  }
+}
+
+template <class Rule, class C>
+void step(void* const* values, const void* grad, const void* parameters, int64_t n) {
+  C* const* at = reinterpret_cast<C* const*>(values);
+  update<Rule, C>(at[0], at[1], at[2], at[3], static_cast<const C*>(grad),
+                  static_cast<const typename Rule::template Parameters<C>*>(parameters), n);
+}
+
+// half and bfloat16: a step of float, block by block.
+void narrow_step(hr_dtype dtype, int32_t n_values, Step step, char* const* values, const char* grad,
+                 const void* parameters, int64_t n) {
+  constexpr int64_t kBlock = 512;
+  float wide[kMostValues][kBlock], wide_grad[kBlock];
+  void* const at[kMostValues] = {wide[0], wide[1], wide[2], wide[3]};
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t width = std::min(kBlock, n - i);
+    narrow_to_float(dtype, grad + 2 * i, wide_grad, width);
+    for (int32_t v = 0; v < n_values; ++v)
+      narrow_to_float(dtype, values[v] + 2 * i, wide[v], width);
+    step(at, wide_grad, parameters, width);
+    for (int32_t v = 0; v < n_values; ++v)
+      float_to_narrow(dtype, wide[v], values[v] + 2 * i, width);
   }
 }
 
@@ -85,14 +119,13 @@ hr_code check_shapes(hr_ctx* ctx, const Plan& p, const hr_tensor* values, int n,
                                     : check_indices<int32_t>(ctx, indices, var.dims[0]);
 }
 
-template <class C>
-C scalar_of(const hr_tensor* t) {
+double scalar_of(const hr_tensor* t) {
   switch (t->dtype) {
-    case HR_FLOAT: return C(*read<float>(t));
-    case HR_DOUBLE: return C(*read<double>(t));
-    case HR_HALF: return C(float(*read<half>(t)));
-    case HR_BFLOAT16: return C(float(*read<bfloat16>(t)));
-    default: return C(int_at(t, 0));
+    case HR_FLOAT: return *read<float>(t);
+    case HR_DOUBLE: return *read<double>(t);
+    case HR_HALF: return float(*read<half>(t));
+    case HR_BFLOAT16: return float(*read<bfloat16>(t));
+    default: return double(int_at(t, 0));
   }
 }
 
@@ -111,18 +144,9 @@ void over_stretches(hr_ctx* ctx, const Plan& p, const hr_tensor& var,
   for (int64_t i = 0; i < indices->dims[0]; ++i) body(i * width, int_at(indices, i) * width, width);
 }
 
-template <class Rule, class T>
-hr_code apply(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
-              const Parameters<Rule, T>& parameters) {
-  T* at[4] = {};
-  for (int i = 0; i <= Rule::slots; ++i) at[i] = write<T>(&values[i]);
-  const T* grad = read<T>(inputs[p.gradient]);
-  over_stretches(ctx, p, values[0], inputs, (Rule::slots + 2) * sizeof(T),
-                 [&](int64_t from, int64_t to, int64_t n) {
-                   update<Rule, T>(at[0] + to, at[1] + to, at[2] + to, at[3] + to, grad + from,
-                                   &parameters, n);
-                 });
-  return HR_OK;
+template <class Rule, class C> Step begin(void* scalars) {
+  Rule::prepare(*static_cast<typename Rule::template Parameters<C>*>(scalars));
+  return step<Rule, C>;
 }
 
 // The parameters of ApplyFtrl, which has no l2_shrinkage.
@@ -132,60 +156,65 @@ struct FtrlParameters {
 };
 
 // learning_rate_power is a value, so which loop it needs is known only now.
-template <bool with_shrinkage, bool multiply>
-struct AnyFtrl {
-  static constexpr int slots = 2;
-  template <class C>
-  using AllParameters = typename optimizer::Ftrl<true, multiply>::template Parameters<C>;
-  template <class C>
-  using Parameters = std::conditional_t<with_shrinkage, AllParameters<C>, FtrlParameters<C>>;
+template <bool with_shrinkage, bool multiply, class C> Step begin_ftrl(void* scalars) {
+  using All = typename optimizer::Ftrl<true, multiply>::template Parameters<C>;
+  static_assert(sizeof(All) <= kMostScalars * sizeof(C), "scalars have no room");
+  if (!with_shrinkage) {
+    const auto given = *static_cast<const FtrlParameters<C>*>(scalars);
+    *static_cast<All*>(scalars) = {given.learning_rate, given.l1, given.l2, 0,
+                                   given.learning_rate_power};
+  }
+  if (static_cast<const All*>(scalars)->learning_rate_power == C(-0.5))
+    return step<optimizer::Ftrl<true, multiply>, C>;
+  using General = optimizer::Ftrl<false, multiply>;
+  static_assert(sizeof(typename General::template Parameters<C>) == sizeof(All), "same members");
+  return step<General, C>;
+}
+
+// Which scalars an op has, and how a run begins.
+template <class Rule, class C> struct LoopOf {
+  using Parameters = typename Rule::template Parameters<C>;
+  static constexpr Loop loop = {Rule::slots, sizeof(Parameters) / sizeof(C), begin<Rule, C>};
+};
+template <bool with_shrinkage, bool multiply> struct AnyFtrl {};
+template <bool with_shrinkage, bool multiply, class C>
+struct LoopOf<AnyFtrl<with_shrinkage, multiply>, C> {
+  static constexpr Loop loop = {2, with_shrinkage ? 5 : 4, begin_ftrl<with_shrinkage, multiply, C>};
 };
 
-template <class Rule>
-struct Dispatch {
-  template <class T>
-  static hr_code run(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
-                     Parameters<Rule, T> parameters) {
-    Rule::prepare(parameters);
-    return apply<Rule, T>(ctx, p, values, inputs, parameters);
-  }
-};
-template <bool with_shrinkage, bool multiply>
-struct Dispatch<AnyFtrl<with_shrinkage, multiply>> {
-  template <class T, class Rule>
-  static hr_code with_power(hr_ctx* ctx, const Plan& p, hr_tensor* values,
-                            const hr_tensor* const* inputs,
-                            const Parameters<AnyFtrl<with_shrinkage, multiply>, T>& given) {
-    Parameters<Rule, T> all{given.learning_rate, given.l1, given.l2, 0, given.learning_rate_power};
-    if constexpr (with_shrinkage) all.l2_shrinkage = given.l2_shrinkage;
-    return apply<Rule, T>(ctx, p, values, inputs, all);
-  }
-  template <class T>
-  static hr_code run(hr_ctx* ctx, const Plan& p, hr_tensor* values, const hr_tensor* const* inputs,
-                     const Parameters<AnyFtrl<with_shrinkage, multiply>, T>& given) {
-    if (given.learning_rate_power == Compute<T>(-0.5))
-      return with_power<T, optimizer::Ftrl<true, multiply>>(ctx, p, values, inputs, given);
-    return with_power<T, optimizer::Ftrl<false, multiply>>(ctx, p, values, inputs, given);
-  }
-};
-
-template <class Rule, class T>
 hr_code compute(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs, hr_tensor* const*,
                 void*) {
-  constexpr int n = Rule::slots + 1;
   const Plan& p = *static_cast<Plan*>(plan);
-  WriteSlots<n> variables(ctx, inputs, inputs[p.gradient]->dtype);
+  const hr_tensor* grad = inputs[p.gradient];
+  const int32_t n_values = p.loop->slots + 1;
+  WriteSlots<kMostValues> variables(ctx, inputs, grad->dtype, n_values);
   if (variables.code) return variables.code;
-  if (hr_code code = check_shapes(ctx, p, variables.values, n, inputs)) return code;
-  Parameters<Rule, T> parameters;
-  Compute<T> scalars[sizeof parameters / sizeof(Compute<T>)];
-  int32_t from = n;
-  for (Compute<T>& scalar : scalars) {
+  if (hr_code code = check_shapes(ctx, p, variables.values, n_values, inputs)) return code;
+  union {
+    float narrow[kMostScalars];
+    double wide[kMostScalars];
+  } scalars;
+  int32_t from = n_values;
+  for (int32_t k = 0; k < p.loop->scalars; ++k) {
     if (from == p.gradient) from += p.by_rows ? 2 : 1;
-    scalar = scalar_of<Compute<T>>(inputs[from++]);
+    const double scalar = scalar_of(inputs[from++]);
+    if (grad->dtype == HR_DOUBLE) scalars.wide[k] = scalar;
+    else scalars.narrow[k] = float(scalar);
   }
-  std::memcpy(&parameters, scalars, sizeof parameters);
-  return Dispatch<Rule>::template run<T>(ctx, p, variables.values, inputs, parameters);
+  const Step step = p.loop->begin(&scalars);
+  char* at[kMostValues] = {};
+  for (int32_t v = 0; v < n_values; ++v) at[v] = write<char>(&variables.values[v]);
+  const int64_t size = hr_dtype_size(grad->dtype);
+  over_stretches(ctx, p, variables.values[0], inputs, (n_values + 1) * size,
+                 [&](int64_t from, int64_t to, int64_t n) {
+                   char* values[kMostValues] = {};
+                   for (int32_t v = 0; v < n_values; ++v) values[v] = at[v] + to * size;
+                   const char* gradient = read<char>(grad) + from * size;
+                   if (is_narrow(grad->dtype))
+                     narrow_step(grad->dtype, n_values, step, values, gradient, &scalars, n);
+                   else step(reinterpret_cast<void* const*>(values), gradient, &scalars, n);
+                 });
+  return HR_OK;
 }
 
 template <class T>
@@ -200,30 +229,36 @@ hr_code compute_descent(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* 
   return HR_OK;
 }
 
-template <class Rule>
-hr_code choose(hr_request* r, int32_t gradient, bool by_rows) {
-  const int32_t first = Rule::slots + 1;
-  for (int32_t i = first; i < r->node->n_inputs; ++i) {
+hr_code prepare_loop(hr_request* r, const Loop* loop, hr_compute compute, int32_t gradient,
+                     bool by_rows) {
+  for (int32_t i = loop->slots + 1; i < r->node->n_inputs; ++i) {
     if (i == gradient || (by_rows && i == gradient + 1)) continue;
     if (hr_elements(r->inputs[i]) != 1)
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "input %d must be a scalar: it is %s", i,
                              ShapeText(r->inputs[i]).text);
   }
   if (r->node->n_outputs) copy_shape(r->inputs[0], r->outputs[0]);
+  r->compute = compute;
+  if (!r->compute)
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "no optimizer of dtype %s",
+                           dtype_name(r->inputs[gradient]->dtype));
+  keep_plan(r, new Plan{gradient, by_rows, loop});
+  return HR_OK;
+}
+
+template <class Rule>
+hr_code choose(hr_request* r, int32_t gradient, bool by_rows) {
   const hr_dtype dtype = r->inputs[gradient]->dtype;
-  r->compute = with_type(dtype, Floats{}, [](auto type) -> hr_compute {
-    return compute<Rule, typename decltype(type)::type>;
-  });
+  const Loop* loop = dtype == HR_DOUBLE ? &LoopOf<Rule, double>::loop : &LoopOf<Rule, float>::loop;
+  hr_compute chosen =
+      dtype == HR_FLOAT || dtype == HR_DOUBLE || is_narrow(dtype) ? compute : nullptr;
   if constexpr (std::is_same_v<Rule, optimizer::GradientDescent>) {
-    if (!r->compute)
-      r->compute = with_type(dtype, Join<Integers, Complexes>{}, [](auto type) -> hr_compute {
+    if (!chosen)
+      chosen = with_type(dtype, Join<Integers, Complexes>{}, [](auto type) -> hr_compute {
         return compute_descent<typename decltype(type)::type>;
       });
   }
-  if (!r->compute)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "no optimizer of dtype %s", dtype_name(dtype));
-  keep_plan(r, new Plan{gradient, by_rows});
-  return HR_OK;
+  return prepare_loop(r, loop, chosen, gradient, by_rows);
 }
 
 // gradient: its place among the inputs.

@@ -3,12 +3,15 @@
 #include <memory>
 #include <vector>
 
+#include "loops/elements.hpp"
 #include "loops/via_float.hpp"
 #include "ops/pooling/max_pool_lanes.hpp"
 #include "ops/pooling/pooling_loops.hpp"
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
+#include "table/dtype_names.hpp"
+#include "table/element_types.hpp"
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
@@ -183,7 +186,18 @@ hr_code compute_max_gradient_gradient(hr_ctx* ctx, void*, void* plan,
   return HR_OK;
 }
 
-template <class T, class Index>
+// Writes indices of the output's dtype, int32 or int64.
+struct IndexWriter {
+  explicit IndexWriter(hr_tensor* to) : wide(to->dtype == HR_INT64), data(to->data) {}
+  void put(int64_t at, int64_t index) const {
+    if (wide) static_cast<int64_t*>(data)[at] = index;
+    else static_cast<int32_t*>(data)[at] = int32_t(index);
+  }
+  bool wide;
+  void* data;
+};
+
+template <class T>
 hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                                 hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
@@ -191,7 +205,7 @@ hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor*
   const int64_t image = s.in_positions() * s.channels;
   const T* x = read<T>(inputs[0]);
   T* y = write<T>(outputs[0]);
-  Index* where = write<Index>(outputs[1]);
+  const IndexWriter where(outputs[1]);
   parallel_ranges(
       ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
         over_images(s, x, b, e,
@@ -200,7 +214,7 @@ hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor*
                         const int64_t to = (i * s.out_positions() + o) * s.channels + c + j;
                         const int64_t from = at[j] * s.channels + c + j;
                         y[to] = x[i * image + from];
-                        where[to] = Index(from + (p.include_batch ? i * image : 0));
+                        where.put(to, from + (p.include_batch ? i * image : 0));
                       }
                     });
       });
@@ -208,24 +222,27 @@ hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor*
 }
 
 // to_input: output[argmax] += grad; else output = grad[argmax].
-template <class T, class Index, bool to_input>
+template <class T, bool to_input>
 hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                           hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const int64_t images = p.s.images, image = p.s.in_positions() * p.s.channels;
   const int64_t out = p.s.out_positions() * p.s.channels;
   const T* grad = read<T>(inputs[1]);
-  const Index* where = read<Index>(inputs[2]);
+  const bool wide = inputs[2]->dtype == HR_INT64;
+  const void* where = inputs[2]->data;
   T* to = write<T>(outputs[0]);
-  if (to_input) std::fill(to, to + images * image, T(0));
+  if constexpr (to_input) std::fill(to, to + images * image, T(0));
   for (int64_t i = 0; i < images; ++i) {
     for (int64_t o = i * out; o < (i + 1) * out; ++o) {
-      const int64_t at = int64_t(where[o]) + (p.include_batch ? 0 : i * image);
+      const int64_t index =
+          wide ? static_cast<const int64_t*>(where)[o] : static_cast<const int32_t*>(where)[o];
+      const int64_t at = index + (p.include_batch ? 0 : i * image);
       if (at < i * image || at >= (i + 1) * image)
         return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                            "argmax %lld at %lld is outside its image of %lld elements",
-                           (long long)where[o], (long long)o, (long long)image);
-      if (to_input) to[at] = T(to[at] + grad[o]);
+                           (long long)index, (long long)o, (long long)image);
+      if constexpr (to_input) to[at] = T(to[at] + grad[o]);
       else to[o] = grad[at];
     }
   }
@@ -245,132 +262,204 @@ enum class Kind {
   argmax_from_input
 };
 
-template <Kind kind, int first_vector = 0>
-hr_code prepare(void*, hr_request* r) {
-  auto plan = std::make_unique<Plan>();
-  Window w;
-  // ksize and strides are attributes, or (V2) constant inputs from first_vector on.
+// What prepare works on: the request, and what it has read of it.
+struct Pool {
+  hr_request* r;
+  Kind kind;
+  Plan* plan;
+  hr_tensor x;  // the input that is pooled, in the gradients orig_input
+  hr_tensor y;  // the pooled input
+  Window window;
+};
+
+bool is_forward(Kind kind) {
+  return kind == Kind::max || kind == Kind::average || kind == Kind::argmax;
+}
+
+// ksize and strides are attributes, or (V2) constant inputs from first_vector on.
+hr_code read_window(Pool* pool, int first_vector) {
+  hr_request* r = pool->r;
   const PerDimension ksize =
       first_vector ? dimension_list(r->inputs[first_vector]) : dimension_list(r->node, "ksize");
   const PerDimension strides = first_vector ? dimension_list(r->inputs[first_vector + 1])
                                             : dimension_list(r->node, "strides");
-  hr_tensor x = *r->inputs[0];
-  if (kind == Kind::max || kind == Kind::average || kind == Kind::argmax) {
+  pool->x = *r->inputs[0];
+  hr_tensor& x = pool->x;
+  if (is_forward(pool->kind)) {
     const char* rule = first_vector ? "pool2d_v2" : x.rank == 5 ? "pool3d" : "pool2d";
-    hr_code code = hr_shape_rule_by_name(rule)(r);
-    if (code != HR_OK) return code;
+    if (hr_code code = hr_shape_rule_by_name(rule)(r)) return code;
   }
-  if (kind == Kind::average_gradient) {
-    hr_code code = shape_of_value(r, 0, 0);
-    if (code != HR_OK) return code;
+  if (pool->kind == Kind::average_gradient) {
+    if (hr_code code = shape_of_value(r, 0, 0)) return code;
     copy_shape(r->outputs[0], &x);
   }
-  hr_code code = read_pool(r, x.rank, x.dims, ksize, strides, &w, &plan->s);
-  if (code != HR_OK) return code;
-  hr_tensor y{};
-  set_window_shape(w, w.channels, &y);
-  plan->include_batch = hr_attr_bool(r->node, "include_batch_in_index", 0);
-  const hr_tensor* grad = nullptr;  // must have y's shape
-  switch (kind) {
+  if (hr_code code = read_pool(r, x.rank, x.dims, ksize, strides, &pool->window, &pool->plan->s))
+    return code;
+  pool->y = {};
+  set_window_shape(pool->window, pool->window.channels, &pool->y);
+  return HR_OK;
+}
+
+hr_code check_gradient(const Pool& pool, const hr_tensor* grad) {
+  if (same_shape(grad, &pool.y)) return HR_OK;
+  return hr_request_fail(pool.r, HR_INVALID_ARGUMENT, "grad is %s, but the pooled input %s",
+                         ShapeText(grad).text, ShapeText(&pool.y).text);
+}
+
+hr_code prepare_max_gradient(Pool* pool) {
+  hr_request* r = pool->r;
+  pool->plan->dy = 2;
+  copy_shape(&pool->x, r->outputs[0]);
+  if (!same_shape(r->inputs[1], &pool->y))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "Expected orig_output shape to be %s, but got %s",
+                           ShapeText(&pool->y).text, ShapeText(r->inputs[1]).text);
+  return check_gradient(*pool, r->inputs[2]);
+}
+
+hr_code prepare_average_gradient(Pool* pool) {
+  hr_request* r = pool->r;
+  const hr_tensor &x = pool->x, &y = pool->y, *grad = r->inputs[1];
+  pooling::Shape& s = pool->plan->s;
+  pool->plan->dy = 1;
+  const bool empty = hr_elements(grad) == 0;
+  const bool own_windows = x.rank == 4 && grad->rank == 4 && !pool->window.channels_first &&
+                           grad->dims[3] == x.dims[3] &&
+                           (empty || (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] &&
+                                      grad->dims[2] >= y.dims[2]));
+  if (!own_windows) return check_gradient(*pool, grad);
+  // TensorFlow walks the windows that the gradient has, also those beside the image.
+  if (!empty && ((grad->dims[1] - 1) * s.stride[1] > x.dims[1] ||
+                 (grad->dims[2] - 1) * s.stride[2] > x.dims[2]))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT,
+                           "index * stride must be less than or equal to input size: grad "
+                           "is %s, the input %s",
+                           ShapeText(grad).text, ShapeText(&x).text);
+  s.out[1] = empty ? 0 : grad->dims[1];
+  s.out[2] = grad->dims[2];
+  return HR_OK;
+}
+
+hr_code prepare_max_gradient_gradient(Pool* pool) {
+  hr_request* r = pool->r;
+  pool->plan->dy = 2;
+  copy_shape(&pool->y, r->outputs[0]);
+  if (!same_shape(r->inputs[2], &pool->x))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but orig_input is %s",
+                           ShapeText(r->inputs[2]).text, ShapeText(&pool->x).text);
+  return check_gradient(*pool, r->inputs[1]);
+}
+
+hr_code prepare_argmax_to_input(Pool* pool) {
+  hr_request* r = pool->r;
+  if (!same_shape(r->inputs[2], &pool->y))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "argmax is %s, but the pooled input %s",
+                           ShapeText(r->inputs[2]).text, ShapeText(&pool->y).text);
+  copy_shape(&pool->x, r->outputs[0]);
+  return check_gradient(*pool, r->inputs[1]);
+}
+
+hr_code prepare_argmax_from_input(Pool* pool) {
+  hr_request* r = pool->r;
+  if (!same_shape(r->inputs[1], &pool->x))
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but input is %s",
+                           ShapeText(r->inputs[1]).text, ShapeText(&pool->x).text);
+  copy_shape(&pool->y, r->outputs[0]);
+  return check_gradient(*pool, r->inputs[2]);
+}
+
+hr_code prepare_shapes(Pool* pool) {
+  hr_request* r = pool->r;
+  switch (pool->kind) {
+    case Kind::argmax: copy_shape(&pool->y, r->outputs[1]); [[fallthrough]];
     case Kind::max:
-    case Kind::average: copy_shape(&y, r->outputs[0]); break;
-    case Kind::argmax:
-      copy_shape(&y, r->outputs[0]);
-      copy_shape(&y, r->outputs[1]);
-      break;
-    case Kind::max_gradient:
-      plan->dy = 2;
-      grad = r->inputs[2];
-      copy_shape(&x, r->outputs[0]);
-      if (!same_shape(r->inputs[1], &y))
-        return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                               "Expected orig_output shape to be %s, but got %s",
-                               ShapeText(&y).text, ShapeText(r->inputs[1]).text);
-      break;
-    case Kind::average_gradient:
-      plan->dy = 1;
-      grad = r->inputs[1];
-      if (x.rank == 4 && grad->rank == 4 && !w.channels_first && grad->dims[3] == x.dims[3] &&
-          (hr_elements(grad) == 0 || (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] &&
-                                      grad->dims[2] >= y.dims[2]))) {
-        // TensorFlow walks the windows that the gradient has, also those beside the image.
-        if (hr_elements(grad) && ((grad->dims[1] - 1) * plan->s.stride[1] > x.dims[1] ||
-                                  (grad->dims[2] - 1) * plan->s.stride[2] > x.dims[2]))
-          return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                                 "index * stride must be less than or equal to input size: grad "
-                                 "is %s, the input %s",
-                                 ShapeText(grad).text, ShapeText(&x).text);
-        plan->s.out[1] = grad->dims[1], plan->s.out[2] = grad->dims[2];
-        if (hr_elements(grad) == 0) plan->s.out[1] = 0;
-        grad = nullptr;
-      }
-      break;
-    case Kind::max_gradient_gradient:
-      plan->dy = 2;
-      grad = r->inputs[1];
-      copy_shape(&y, r->outputs[0]);
-      if (!same_shape(r->inputs[2], &x))
-        return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but orig_input is %s",
-                               ShapeText(r->inputs[2]).text, ShapeText(&x).text);
-      break;
-    case Kind::argmax_to_input:
-    case Kind::argmax_from_input:
-      grad = r->inputs[kind == Kind::argmax_to_input ? 1 : 2];
-      if (kind == Kind::argmax_from_input && !same_shape(r->inputs[1], &x))
-        return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but input is %s",
-                               ShapeText(r->inputs[1]).text, ShapeText(&x).text);
-      if (kind == Kind::argmax_to_input && !same_shape(r->inputs[2], &y))
-        return hr_request_fail(r, HR_INVALID_ARGUMENT, "argmax is %s, but the pooled input %s",
-                               ShapeText(r->inputs[2]).text, ShapeText(&y).text);
-      copy_shape(kind == Kind::argmax_to_input ? &x : &y, r->outputs[0]);
-      break;
+    case Kind::average: copy_shape(&pool->y, r->outputs[0]); return HR_OK;
+    case Kind::max_gradient: return prepare_max_gradient(pool);
+    case Kind::average_gradient: return prepare_average_gradient(pool);
+    case Kind::max_gradient_gradient: return prepare_max_gradient_gradient(pool);
+    case Kind::argmax_to_input: return prepare_argmax_to_input(pool);
+    case Kind::argmax_from_input: return prepare_argmax_from_input(pool);
   }
-  if (grad && !same_shape(grad, &y))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but the pooled input %s",
-                           ShapeText(grad).text, ShapeText(&y).text);
-  const bool wide = r->node->n_outputs > 1 ? r->outputs[1]->dtype == HR_INT64
-                                           : r->inputs[r->node->n_inputs - 1]->dtype == HR_INT64;
-  r->compute = with_type(r->outputs[0]->dtype, Reals{}, [&](auto type) -> hr_compute {
-    using T = typename decltype(type)::type;
-    if constexpr (kind == Kind::max) return compute_max<T>;
-    if constexpr (kind == Kind::max_gradient)
-      return x.rank == 5 ? compute_max_gradient_by_value<T> : compute_max_gradient<T>;
-    if constexpr (kind == Kind::max_gradient_gradient) return compute_max_gradient_gradient<T>;
-    if constexpr (kind == Kind::argmax)
-      return wide ? compute_max_with_argmax<T, int64_t> : compute_max_with_argmax<T, int32_t>;
-    if constexpr (kind == Kind::argmax_to_input)
-      return wide ? compute_by_argmax<T, int64_t, true> : compute_by_argmax<T, int32_t, true>;
-    if constexpr (kind == Kind::argmax_from_input)
-      return wide ? compute_by_argmax<T, int64_t, false> : compute_by_argmax<T, int32_t, false>;
-    if constexpr (std::is_floating_point_v<T>) {
-      if constexpr (kind == Kind::average) return compute_average<T>;
-      if constexpr (kind == Kind::average_gradient) return compute_average_gradient<T>;
-    }
-    return nullptr;
+  return HR_OK;
+}
+
+// Loops that compare elements by order, by equality, and that only average.
+template <class T> hr_compute ordered_loop(Kind kind) {
+  switch (kind) {
+    case Kind::max: return compute_max<T>;
+    case Kind::max_gradient: return compute_max_gradient<T>;
+    case Kind::argmax: return compute_max_with_argmax<T>;
+    default: return nullptr;
+  }
+}
+template <class T> hr_compute equality_loop(Kind kind) {
+  switch (kind) {
+    case Kind::max_gradient: return compute_max_gradient_by_value<T>;
+    case Kind::max_gradient_gradient: return compute_max_gradient_gradient<T>;
+    case Kind::argmax_to_input: return compute_by_argmax<T, true>;
+    default: return nullptr;
+  }
+}
+template <class T> hr_compute average_loop(Kind kind) {
+  return kind == Kind::average ? compute_average<T> : compute_average_gradient<T>;
+}
+
+hr_compute loop_of(Kind kind, bool three_dimensional, hr_dtype dtype) {
+  const bool ordered = kind == Kind::max || kind == Kind::argmax ||
+                       (kind == Kind::max_gradient && !three_dimensional);
+  if (kind == Kind::argmax_from_input)
+    return with_size(hr_dtype_size(dtype), [](auto t) -> hr_compute {
+      return compute_by_argmax<typename decltype(t)::type, false>;
+    });
+  if (kind == Kind::average || kind == Kind::average_gradient)
+    return with_type(dtype, WideFloats{}, [&](auto t) -> hr_compute {
+      return average_loop<typename decltype(t)::type>(kind);
+    });
+  if (ordered)
+    return with_type(dtype, Join<WideFloats, Integers>{}, [&](auto t) -> hr_compute {
+      return ordered_loop<typename decltype(t)::type>(kind);
+    });
+  // Integers are equal, and add up, whatever their sign.
+  return with_type(as_unsigned(dtype), Join<WideFloats, Unsigned>{}, [&](auto t) -> hr_compute {
+    return equality_loop<typename decltype(t)::type>(kind);
   });
+}
+
+hr_code prepare_pool(hr_request* r, Kind kind, int first_vector) {
+  auto plan = std::make_unique<Plan>();
+  Pool pool{r, kind, plan.get(), {}, {}, {}};
+  if (hr_code code = read_window(&pool, first_vector)) return code;
+  plan->include_batch = hr_attr_bool(r->node, "include_batch_in_index", 0);
+  if (hr_code code = prepare_shapes(&pool)) return code;
+  r->compute = loop_of(kind, pool.x.rank == 5, r->outputs[0]->dtype);
   if (!r->compute)
-    return hr_request_fail(r, HR_UNIMPLEMENTED, "no pooling of dtype %d", r->outputs[0]->dtype);
+    return hr_request_fail(r, HR_UNIMPLEMENTED, "no pooling of dtype %s",
+                           dtype_name(r->outputs[0]->dtype));
   keep_plan(r, plan.release());
   return HR_OK;
+}
+
+template <Kind kind, int first_vector = 0> hr_code prepare(void*, hr_request* r) {
+  return prepare_pool(r, kind, first_vector);
 }
 
 }  // namespace
 
 HR_KERNELS = {
-    kernel("MaxPool", "T=" HR_REALS, prepare<Kind::max>),
-    kernel("MaxPoolV2", "T=" HR_REALS, prepare<Kind::max, 1>).constant(1, 2),
+    kernel("MaxPool", "T=" HR_REALS, widened<prepare<Kind::max>>),
+    kernel("MaxPoolV2", "T=" HR_REALS, widened<prepare<Kind::max, 1>>).constant(1, 2),
     kernel("MaxPoolGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient>>),
     kernel("MaxPoolGradV2", "T=" HR_REALS, widened<prepare<Kind::max_gradient, 3>>).constant(3, 4),
-    kernel("MaxPoolGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
-    kernel("MaxPoolGradGradV2", "T=" HR_REALS, prepare<Kind::max_gradient_gradient, 3>)
+    kernel("MaxPoolGradGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient_gradient>>),
+    kernel("MaxPoolGradGradV2", "T=" HR_REALS, widened<prepare<Kind::max_gradient_gradient, 3>>)
         .constant(3, 4),
-    kernel("MaxPoolWithArgmax", "T=" HR_REALS, prepare<Kind::argmax>),
-    kernel("MaxPoolGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_to_input>),
+    kernel("MaxPoolWithArgmax", "T=" HR_REALS, widened<prepare<Kind::argmax>>),
+    kernel("MaxPoolGradWithArgmax", "T=" HR_REALS, widened<prepare<Kind::argmax_to_input>>),
     kernel("MaxPoolGradGradWithArgmax", "T=" HR_REALS, prepare<Kind::argmax_from_input>),
-    kernel("MaxPool3D", "T=" HR_REALS, prepare<Kind::max>),
+    kernel("MaxPool3D", "T=" HR_REALS, widened<prepare<Kind::max>>),
     kernel("MaxPool3DGrad", "T=half|bfloat16|float;TInput=half|bfloat16|float",
            widened<prepare<Kind::max_gradient>>),
-    kernel("MaxPool3DGradGrad", "T=" HR_REALS, prepare<Kind::max_gradient_gradient>),
+    kernel("MaxPool3DGradGrad", "T=" HR_REALS, widened<prepare<Kind::max_gradient_gradient>>),
     kernel("AvgPool", "T=" HR_FLOATS, widened<prepare<Kind::average>>),
     kernel("AvgPoolGrad", "T=" HR_FLOATS, widened<prepare<Kind::average_gradient>>).constant(0),
     kernel("AvgPool3D", "T=" HR_FLOATS, widened<prepare<Kind::average>>),

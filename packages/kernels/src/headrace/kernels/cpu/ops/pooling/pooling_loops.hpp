@@ -228,13 +228,18 @@ HR_INLINE void maxima_of_rows(const Shape& s, const T* image, T* y, int64_t begi
 }
 
 // Calls f(first channel, width) for all channels, 64 or 16 at a time while they last: loops over a
-// constant width are unrolled and need no remainders.
-template <class F>
+// constant width are unrolled and need no remainders. For integers, which are rare, one loop of any
+// width compiles in a third of the time.
+template <class T, class F>
 HR_INLINE void by_width(int64_t channels, F&& f) {
   int64_t c = 0;
-  for (; c + 64 <= channels; c += 64) f(c, std::integral_constant<int64_t, 64>{});
-  for (; c + 16 <= channels; c += 16) f(c, std::integral_constant<int64_t, 16>{});
-  if (c < channels) f(c, channels - c);
+  if constexpr (is_integer<T>) {
+    for (; c < channels; c += 64) f(c, std::min<int64_t>(64, channels - c));
+  } else {
+    for (; c + 64 <= channels; c += 64) f(c, std::integral_constant<int64_t, 64>{});
+    for (; c + 16 <= channels; c += 16) f(c, std::integral_constant<int64_t, 16>{});
+    if (c < channels) f(c, channels - c);
+  }
 }
 
 // Calls f(output position, first channel, width, best, at) for output positions in [begin, end):
@@ -243,7 +248,7 @@ HR_INLINE void by_width(int64_t channels, F&& f) {
 template <bool numbered, class T, class F>
 HR_INLINE void over_maxima(const Shape& s, const T* image, int64_t begin, int64_t end, F&& f) {
   over_windows(s, begin, end, [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
-    by_width(s.channels, [&](int64_t c, auto width) HR_INLINE_LAMBDA {
+    by_width<T>(s.channels, [&](int64_t c, auto width) HR_INLINE_LAMBDA {
       Compute<T> best[64];
       int32_t at[64];
       const int64_t n = width;

@@ -1,5 +1,7 @@
-// What reductions fold by, and the loops that fold rows and columns; for reduction.cpp alone, whose
-// loops are made for several processor levels.
+// What reductions fold by, and the loops that fold rows and columns; for reduction.cpp alone.
+//
+// half and bfloat16 are folded as float, a block at a time, so the reductions are defined for the
+// types that are computed with: Compute<T>.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <type_traits>
 
 #include "loops/elements.hpp"
+#include "loops/narrow_floats.hpp"
 #include "loops/reduction_fold.hpp"
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
@@ -20,27 +23,32 @@ constexpr int64_t kBlock = kFoldBlock;  // elements folded into one partial resu
 enum Kind { kAdd, kMultiply, kMax, kMin, kAnd, kOr };
 
 // ---- what is folded --------------------------------------------------------------------------
+//
+// Loop is the reduction whose loops fold the same: a mean is folded as a sum.
 
 template <class T> struct SumOf {
   static constexpr Kind kind = kAdd;
-  using Acc = Compute<T>;
+  using Loop = SumOf;
+  using Acc = T;
   using Total = std::conditional_t<std::is_same_v<Acc, float>, double, Acc>;
+  static constexpr bool common = true;
   static constexpr Acc start() { return Acc(0); }
   static HR_INLINE Acc load(T x) { return Acc(x); }
   template <class A> static HR_INLINE A fold(A a, A b) { return plus(a, b); }
-  static T finish(Total total, int64_t) { return T(Acc(total)); }
+  static T finish(Total total, int64_t) { return T(total); }
 };
 // Means of integers are summed in 64 bits, as TensorFlow does: a sum of int8 soon wraps around, and
 // a count of 256 is zero there.
 template <class T> struct MeanOf : SumOf<T> {
   using Wide = std::conditional_t<std::is_unsigned_v<T>, uint64_t, int64_t>;
-  using Acc = std::conditional_t<is_integer<T>, Wide, Compute<T>>;
+  using Acc = std::conditional_t<is_integer<T>, Wide, T>;
   using Total = std::conditional_t<is_integer<T>, Wide, typename SumOf<T>::Total>;
+  using Loop = std::conditional_t<is_integer<T>, MeanOf, SumOf<T>>;
   static constexpr Acc start() { return Acc(0); }
   static HR_INLINE Acc load(T x) { return Acc(x); }
   static T finish(Total total, int64_t n) {
     if constexpr (is_integer<T>) return n ? T(truncated_quotient(total, Total(n))) : T(0);
-    else return T(Compute<T>(total / Total(typename RealOf<Total>::type(n))));
+    else return T(total / Total(typename RealOf<Total>::type(n)));
   }
   template <class A> struct RealOf {
     using type = A;
@@ -50,18 +58,22 @@ template <class T> struct MeanOf : SumOf<T> {
   };
 };
 template <class T> struct NormOf : SumOf<T> {
-  using Acc = Compute<T>;
+  using Loop = NormOf;
+  using Acc = T;
   using Total = typename SumOf<T>::Total;
-  static HR_INLINE Acc load(T x) { return times(Acc(x), conjugate(Acc(x))); }
+  static constexpr bool common = !is_integer<T>;
+  static HR_INLINE Acc load(T x) { return times(x, conjugate(x)); }
   static T finish(Total total, int64_t) {
     if constexpr (is_integer<T>) return T(std::sqrt(double(total)));
-    else return T(Compute<T>(std::sqrt(total)));
+    else return T(std::sqrt(total));
   }
 };
 template <class T> struct ProductOf {
   static constexpr Kind kind = kMultiply;
-  using Acc = Compute<T>;
+  using Loop = ProductOf;
+  using Acc = T;
   using Total = Acc;
+  static constexpr bool common = !is_integer<T>;
   static constexpr Acc start() { return Acc(1); }
   static HR_INLINE Acc load(T x) { return Acc(x); }
   template <class A> static HR_INLINE A fold(A a, A b) { return times(a, b); }
@@ -69,8 +81,10 @@ template <class T> struct ProductOf {
 };
 template <class T> struct MaxOf {
   static constexpr Kind kind = kMax;
-  using Acc = Compute<T>;
+  using Loop = MaxOf;
+  using Acc = T;
   using Total = Acc;
+  static constexpr bool common = true;
   static constexpr Acc start() {
     return std::numeric_limits<Acc>::has_infinity ? -std::numeric_limits<Acc>::infinity()
                                                   : std::numeric_limits<Acc>::lowest();
@@ -81,8 +95,10 @@ template <class T> struct MaxOf {
 };
 template <class T> struct MinOf {
   static constexpr Kind kind = kMin;
-  using Acc = Compute<T>;
+  using Loop = MinOf;
+  using Acc = T;
   using Total = Acc;
+  static constexpr bool common = true;
   static constexpr Acc start() {
     return std::numeric_limits<Acc>::has_infinity ? std::numeric_limits<Acc>::infinity()
                                                   : std::numeric_limits<Acc>::max();
@@ -93,6 +109,8 @@ template <class T> struct MinOf {
 };
 template <class T> struct AllOf {
   static constexpr Kind kind = kAnd;
+  using Loop = AllOf;
+  static constexpr bool common = false;
   using Acc = uint8_t;
   using Total = uint8_t;
   static constexpr Acc start() { return 1; }
@@ -102,6 +120,8 @@ template <class T> struct AllOf {
 };
 template <class T> struct AnyOf {
   static constexpr Kind kind = kOr;
+  using Loop = AnyOf;
+  static constexpr bool common = false;
   using Acc = uint8_t;
   using Total = uint8_t;
   static constexpr Acc start() { return 0; }
@@ -179,14 +199,24 @@ HR_CLONES typename Op::Acc fold_lanes_cloned(const T* x, int64_t n) {
   return fold_lanes<Op, T>(x, n);
 }
 
-// For rarer types the code of three processor levels is not worth its size.
-template <class T>
-constexpr bool common =
-    is_real_float<T> || std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t>;
+// For rarer types and folds the code of three processor levels is not worth its size.
+template <class Op, class T>
+constexpr bool has_clones =
+    Op::common && (std::is_floating_point_v<T> ||
+                   (is_integer<T> && sizeof(T) >= 4 && (std::is_signed_v<T> || Op::kind == kAdd)));
 
+// At most kBlock elements.
 template <class Op, class T> typename Op::Acc fold_block(const T* x, int64_t n) {
-  if constexpr (common<T>) return fold_lanes_cloned<Op, T>(x, n);
-  else return fold_lanes<Op, T>(x, n);
+  using Loop = typename Op::Loop;
+  if constexpr (is_small_float<T>) {
+    float wide[kBlock];
+    widen(x, wide, n);
+    return fold_lanes_cloned<Loop, float>(wide, n);
+  } else if constexpr (has_clones<Loop, T>) {
+    return fold_lanes_cloned<Loop, T>(x, n);
+  } else {
+    return fold_lanes<Loop, T>(x, n);
+  }
 }
 
 template <class Op, class T> typename Op::Total fold_row(const T* x, int64_t n) {
@@ -206,9 +236,21 @@ template <class Op, class T>
 HR_CLONES void add_columns_cloned(const T* x, typename Op::Acc* acc, int64_t n) {
   add_columns<Op, T>(x, acc, n);
 }
+
+// At most kMostColumns columns are added up at once.
+constexpr int64_t kColumns = 128, kMostColumns = 1024;
+
 template <class Op, class T> void fold_columns(const T* x, typename Op::Acc* acc, int64_t n) {
-  if constexpr (common<T>) add_columns_cloned<Op, T>(x, acc, n);
-  else add_columns<Op, T>(x, acc, n);
+  using Loop = typename Op::Loop;
+  if constexpr (is_small_float<T>) {
+    float wide[kMostColumns];
+    widen(x, wide, n);
+    add_columns_cloned<Loop, float>(wide, acc, n);
+  } else if constexpr (has_clones<Loop, T>) {
+    add_columns_cloned<Loop, T>(x, acc, n);
+  } else {
+    add_columns<Loop, T>(x, acc, n);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
+#include "table/indices.hpp"
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
@@ -19,13 +20,12 @@ struct LinePlan {
 
 // ---- ArgMax and ArgMin: the first of equals; NaN never wins --------------------------------
 
-template <class T, class I, bool largest>
+template <class T, bool largest>
 hr_code compute_arg(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                     hr_tensor* const* out, void*) {
   using C = Compute<T>;
   const auto& p = *static_cast<const LinePlan*>(plan_);
   const T* x = read<T>(in[0]);
-  I* y = write<I>(out[0]);
   parallel_ranges(ctx, p.outer * p.inner, grain_of(p.n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t k = begin; k < end; ++k) {
@@ -42,15 +42,15 @@ hr_code compute_arg(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                           found = true;
                         }
                       }
-                      y[k] = I(best);
+                      put_index(out[0], k, best);
                     }
                   });
   return HR_OK;
 }
 
-template <bool largest, class I> hr_compute arg_of(hr_dtype dtype) {
+template <bool largest> hr_compute arg_of(hr_dtype dtype) {
   return with_type(dtype, Join<Reals, Types<bool>>{}, [](auto t) -> hr_compute {
-    return compute_arg<typename decltype(t)::type, I, largest>;
+    return compute_arg<typename decltype(t)::type, largest>;
   });
 }
 
@@ -58,10 +58,10 @@ template <bool largest> hr_code prepare_arg(void*, hr_request* r) {
   if (hr_code code = need_scalar(r, 1, "dimension")) return code;
   const hr_tensor* x = r->inputs[0];
   hr_tensor* y = r->outputs[0];
-  const int64_t asked = int_at(r->inputs[1], 0), axis = axis_of(asked, x->rank);
+  const int64_t given = int_at(r->inputs[1], 0), axis = axis_of(given, x->rank);
   if (axis < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                           (long long)asked, int(x->rank));
+                           (long long)given, int(x->rank));
   if (x->dims[axis] == 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "axis %lld of %s is empty: there is no largest or smallest element",
@@ -72,25 +72,24 @@ template <bool largest> hr_code prepare_arg(void*, hr_request* r) {
   const int32_t a = int32_t(axis);
   keep_plan(r, new LinePlan{product(x->dims, 0, a), x->dims[a], product(x->dims, a + 1, x->rank),
                             false, false});
-  switch (y->dtype) {
-    case HR_INT32: r->compute = arg_of<largest, int32_t>(x->dtype); break;
-    case HR_INT64: r->compute = arg_of<largest, int64_t>(x->dtype); break;
-    default: break;
-  }
+  if (y->dtype == HR_INT32 || y->dtype == HR_INT64) r->compute = arg_of<largest>(x->dtype);
   return r->compute ? HR_OK : hr_request_fail(r, HR_UNIMPLEMENTED, "no kernel for this dtype");
 }
 
 // ---- cumulative ------------------------------------------------------------------------------
 
 struct Add {
+  static constexpr bool signless = true;
   template <class A> static A start() { return A(0); }
   template <class A> static A fold(A a, A b) { return plus(a, b); }
 };
 struct Multiply {
+  static constexpr bool signless = true;
   template <class A> static A start() { return A(1); }
   template <class A> static A fold(A a, A b) { return times(a, b); }
 };
 struct LogSumExp {
+  static constexpr bool signless = false;
   template <class A> static A start() { return -std::numeric_limits<A>::infinity(); }
   template <class A> static A fold(A a, A b) {
     const A high = larger(a, b), low = smaller(a, b);
@@ -124,21 +123,27 @@ hr_code compute_cumulative(hr_ctx* ctx, void*, void* plan_, const hr_tensor* con
   return HR_OK;
 }
 
+template <class Op, class Set> hr_compute cumulative_loop(hr_dtype dtype) {
+  const auto of = [](auto t) -> hr_compute {
+    return compute_cumulative<Op, typename decltype(t)::type>;
+  };
+  if constexpr (Op::signless) return with_type(as_unsigned(dtype), Signless<Set>{}, of);
+  else return with_type(dtype, Set{}, of);
+}
+
 template <class Op, class Set> hr_code prepare_cumulative(void*, hr_request* r) {
   if (hr_code code = hr_shape_unchanged(r)) return code;
   if (hr_code code = need_scalar(r, 1, "axis")) return code;
   const hr_tensor* x = r->inputs[0];
-  const int64_t asked = int_at(r->inputs[1], 0), axis = axis_of(asked, x->rank);
+  const int64_t given = int_at(r->inputs[1], 0), axis = axis_of(given, x->rank);
   if (axis < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                           (long long)asked, int(x->rank));
+                           (long long)given, int(x->rank));
   const int32_t a = int32_t(axis);
   keep_plan(r, new LinePlan{product(x->dims, 0, a), x->dims[a], product(x->dims, a + 1, x->rank),
                             hr_attr_bool(r->node, "exclusive", 0) != 0,
                             hr_attr_bool(r->node, "reverse", 0) != 0});
-  r->compute = with_type(x->dtype, Set{}, [](auto t) -> hr_compute {
-    return compute_cumulative<Op, typename decltype(t)::type>;
-  });
+  r->compute = cumulative_loop<Op, Set>(x->dtype);
   return r->compute ? HR_OK : hr_request_fail(r, HR_UNIMPLEMENTED, "no kernel for this dtype");
 }
 

@@ -352,9 +352,9 @@ hr_code prepare_fill_rows_grad(void*, hr_request* r) {
   if (r->inputs[1]->rank != 1)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad_values must be a vector, saw: %s",
                            (const char*)ShapeText(r->inputs[1]));
-  r->compute = with_type(r->inputs[1]->dtype, Numbers{}, [](auto t) -> hr_compute {
-    return compute_fill_rows_grad<typename decltype(t)::type>;
-  });
+  r->compute = with_type(
+      as_unsigned(r->inputs[1]->dtype), Signless<Numbers>{},
+      [](auto t) -> hr_compute { return compute_fill_rows_grad<typename decltype(t)::type>; });
   return HR_OK;
 }
 
@@ -412,9 +412,12 @@ template <bool largest, class Set> hr_code prepare_reduce(void*, hr_request* r) 
                            (const char*)ShapeText(r->inputs[3]));
   r->plan = hr_attr_bool(r->node, "keep_dims", 0) ? &yes : nullptr;
   r->shape_depends_on_data = 1;
-  r->compute = with_type(r->inputs[1]->dtype, Set{}, [](auto t) -> hr_compute {
+  const hr_dtype dtype = r->inputs[1]->dtype;
+  const auto of = [](auto t) -> hr_compute {
     return compute_reduce<typename decltype(t)::type, largest>;
-  });
+  };
+  if constexpr (largest) r->compute = with_type(dtype, Set{}, of);
+  else r->compute = with_type(as_unsigned(dtype), Signless<Set>{}, of);
   return HR_OK;
 }
 
@@ -466,9 +469,9 @@ hr_code prepare_product(void*, hr_request* r) {
                            (const char*)ShapeText(r->inputs[1]));
   keep_plan(r, new ProductPlan{hr_attr_bool(r->node, "adjoint_a", 0) != 0,
                                hr_attr_bool(r->node, "adjoint_b", 0) != 0});
-  r->compute = with_type(r->inputs[1]->dtype, Numbers{}, [](auto t) -> hr_compute {
-    return compute_product<typename decltype(t)::type>;
-  });
+  r->compute =
+      with_type(as_unsigned(r->inputs[1]->dtype), Signless<Numbers>{},
+                [](auto t) -> hr_compute { return compute_product<typename decltype(t)::type>; });
   return HR_OK;
 }
 

@@ -20,7 +20,7 @@ namespace fused {
 namespace {
 
 #define HR_ALL_SAME(X)                                                                          \
-  X(Identity, 1, a, kAny) X(StopGradient, 1, a, kAny)                                           \
+  X(Identity, 1, a, kAny)                                                                       \
   X(Neg, 1, negative(a), kNumbers) X(Abs, 1, magnitude(a), kNumbers)                            \
   X(Relu, 1, a < T(0) ? T(0) : a, kNumbers)                                                     \
   X(Square, 1, times(a, a), kNumbers)                                                           \
@@ -29,7 +29,7 @@ namespace {
   X(Exp, 1, vm::exp(a), kFloats) X(Expm1, 1, vm::expm1(a), kFloats)                             \
   X(Log, 1, vm::log(a), kFloats) X(Log1p, 1, vm::log1p(a), kFloats)                             \
   X(Tanh, 1, vm::tanh(a), kFloats) X(Sigmoid, 1, vm::sigmoid(a), kFloats)                       \
-  X(Reciprocal, 1, T(1) / a, kFloats) X(Inv, 1, T(1) / a, kFloats)                              \
+  X(Reciprocal, 1, T(1) / a, kFloats)                              \
   X(Relu6, 1, a < T(0) ? T(0) : (a > T(6) ? T(6) : a), kFloats)                                 \
   X(Elu, 1, a < T(0) ? vm::expm1(a) : a, kFloats)                                               \
   X(Selu, 1, a < T(0) ? T(kSeluScaleAlpha) * vm::expm1(a) : T(kSeluScale) * a, kFloats)         \
@@ -37,15 +37,14 @@ namespace {
   X(Softplus, 1, (a > T(0) ? a : T(0)) + vm::log1p(vm::exp(-std::fabs(a))), kFloats)            \
   X(Erf, 1, std::erf(a), kFloats) X(Erfc, 1, std::erfc(a), kFloats)                             \
   X(Floor, 1, std::floor(a), kFloats) X(Ceil, 1, std::ceil(a), kFloats)                         \
-  X(Rint, 1, std::nearbyint(a), kFloats) X(Round, 1, std::nearbyint(a), kFloats)                \
+  X(Rint, 1, std::nearbyint(a), kFloats)                \
   X(Sin, 1, vm::sin(a), kFloats) X(Cos, 1, vm::cos(a), kFloats)                                 \
   X(LogicalNot, 1, !a, kBools)                                                                  \
-  X(Add, 2, plus(a, b), kNumbers) X(AddV2, 2, plus(a, b), kNumbers)                             \
-  X(AddN, 2, plus(a, b), kNumbers) X(BiasAdd, 2, plus(a, b), kNumbers)                          \
+  X(Add, 2, plus(a, b), kNumbers)                             \
   X(Sub, 2, minus(a, b), kNumbers) X(Mul, 2, times(a, b), kNumbers)                             \
   X(Maximum, 2, larger(a, b), kNumbers) X(Minimum, 2, smaller(a, b), kNumbers)                  \
   X(SquaredDifference, 2, times(minus(a, b), minus(a, b)), kNumbers)                            \
-  X(RealDiv, 2, a / b, kFloats) X(Div, 2, a / b, kFloats)                                       \
+  X(RealDiv, 2, a / b, kFloats)                                       \
   X(FloorDiv, 2, std::floor(a / b), kFloats) X(TruncateDiv, 2, std::trunc(a / b), kFloats)      \
   X(DivNoNan, 2, b == T(0) ? T(0) : a / b, kFloats)                                             \
   X(MulNoNan, 2, b == T(0) ? T(0) : a * b, kFloats)                                             \
@@ -63,7 +62,6 @@ namespace {
   X(SqrtGrad, 2, b == T(0) ? T(0) : times(b, T(0.5)) / a, kFloats)                              \
   X(RsqrtGrad, 2, b == T(0) ? T(0) : times(times(b, T(-0.5)), times(a, times(a, a))), kFloats)  \
   X(ReciprocalGrad, 2, b == T(0) ? T(0) : negative(times(b, times(a, a))), kFloats)             \
-  X(InvGrad, 2, b == T(0) ? T(0) : negative(times(b, times(a, a))), kFloats)                    \
   X(LogicalAnd, 2, a & b, kBools) X(LogicalOr, 2, a | b, kBools)                                \
   X(ClipByValue, 3, clipped(a, b, c), kNumbers)
 
@@ -74,6 +72,13 @@ namespace {
   X(Equal, 2, a == b, kAny) X(NotEqual, 2, a != b, kAny)                                        \
   X(Less, 2, a < b, kNumbers) X(LessEqual, 2, a <= b, kNumbers)                                 \
   X(Greater, 2, a > b, kNumbers) X(GreaterEqual, 2, a >= b, kNumbers)
+
+// Ops that compute what another one does, by its loops.
+#define HR_ALL_ALIASES(X)                                                              \
+  X(StopGradient, Identity, 1, kAny)                                                   \
+  X(Inv, Reciprocal, 1, kFloats) X(Round, Rint, 1, kFloats)                            \
+  X(AddV2, Add, 2, kNumbers) X(AddN, Add, 2, kNumbers) X(BiasAdd, Add, 2, kNumbers)    \
+  X(Div, RealDiv, 2, kFloats) X(InvGrad, ReciprocalGrad, 2, kFloats)
 
 // Values of half stay values of half.
 constexpr const char* kExact[] = {"Identity", "StopGradient", "Neg",    "Abs",
@@ -134,9 +139,14 @@ template <class Op> float exact(float angle) {
 
 template <class Op, class A, class R, bool a_moves, bool b_moves>
 HR_CLONES void two(const A* a, const A* b, R* out, int64_t n) {
-  HR_INDEPENDENT
+  if constexpr (std::is_same_v<A, R>) {
+    HR_INDEPENDENT
 #pragma GCC unroll 4
-  for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[a_moves ? i : 0], b[b_moves ? i : 0]);
+    for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[a_moves ? i : 0], b[b_moves ? i : 0]);
+  } else {  // bytes from wider elements: four vectors at a time as it is
+    HR_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) out[i] = Op::apply(a[a_moves ? i : 0], b[b_moves ? i : 0]);
+  }
 }
 template <class Op, class A, class B, bool a_moves, bool b_moves, bool c_moves>
 HR_CLONES void three(const A* a, const B* b, const B* c, B* out, int64_t n) {
@@ -144,6 +154,17 @@ HR_CLONES void three(const A* a, const B* b, const B* c, B* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     out[i] = Op::apply(a[a_moves ? i : 0], b[b_moves ? i : 0], c[c_moves ? i : 0]);
 }
+
+// a > b is b < a, by its loop.
+template <class Op> struct MirrorOf {
+  using type = void;
+};
+template <> struct MirrorOf<GreaterOp> {
+  using type = LessOp;
+};
+template <> struct MirrorOf<GreaterEqualOp> {
+  using type = LessEqualOp;
+};
 
 template <class T> const T* at(const void* const* in, int k) {
   return static_cast<const T*>(in[k]);
@@ -161,7 +182,10 @@ template <class Op, class R, class... As> struct LoopOf {
     } else if constexpr (sizeof...(As) == 2) {
       [&](auto first, auto) {
         using A = typename decltype(first)::type;
-        two<Op, A, R, a, b>(at<A>(in, 0), at<A>(in, 1), to, n);
+        using Mirror = typename MirrorOf<Op>::type;
+        if constexpr (std::is_void_v<Mirror>)
+          two<Op, A, R, a, b>(at<A>(in, 0), at<A>(in, 1), to, n);
+        else two<Mirror, A, R, b, a>(at<A>(in, 1), at<A>(in, 0), to, n);
       }(Type<As>{}...);
     } else {
       [&](auto first, auto second, auto) {
@@ -217,24 +241,27 @@ template <int rep> const Loops* choices() {
    loops_of<Name##Op, operands, set, predicate, 2>(),                \
    loops_of<Name##Op, operands, set, predicate, 3>(),                \
    loops_of<Name##Op, operands, set, predicate, 4>()}
-#define SAME_ROW(Name, operands, expression, set) \
+#define SAME_ENTRY(Name, operands, expression, set) \
   {#Name, operands, kSame, false, BY_REP(Name, operands, set, false)},
-#define PREDICATE_ROW(Name, operands, expression, set) \
+#define ALIAS_ENTRY(Name, Op, operands, set) \
+  {#Name, operands, kSame, false, BY_REP(Op, operands, set, false)},
+#define PREDICATE_ENTRY(Name, operands, expression, set) \
   {#Name, operands, kPredicate, true, BY_REP(Name, operands, set, true)},
-#define CHOICE_ROW(Name) \
+#define CHOICE_ENTRY(Name) \
   {#Name, 3, kChoice, true, {choices<0>(), choices<1>(), choices<2>(), choices<3>(), choices<4>()}}
 
 struct Table {
-  Instruction rows[96] = {HR_ALL_SAME(SAME_ROW) HR_ALL_PREDICATES(PREDICATE_ROW) CHOICE_ROW(Select),
-                          CHOICE_ROW(SelectV2),
-                          {"Cast", 1, kCast, false, {}}};
+  Instruction instructions[96] = {HR_ALL_SAME(SAME_ENTRY) HR_ALL_ALIASES(ALIAS_ENTRY)
+                                      HR_ALL_PREDICATES(PREDICATE_ENTRY) CHOICE_ENTRY(Select),
+                                  CHOICE_ENTRY(SelectV2),
+                                  {"Cast", 1, kCast, false, {}}};
   int count = 0;
   Table() {
-    while (count < 96 && rows[count].name) {
+    while (count < 96 && instructions[count].name) {
       for (const char* name : kExact)
-        if (!std::strcmp(name, rows[count].name)) rows[count].exact = true;
+        if (!std::strcmp(name, instructions[count].name)) instructions[count].exact = true;
       for (const char* name : kWithNumber)
-        if (!std::strcmp(name, rows[count].name)) rows[count].takes_number = true;
+        if (!std::strcmp(name, instructions[count].name)) instructions[count].takes_number = true;
       ++count;
     }
   }
@@ -272,8 +299,9 @@ template <class From, class To> HR_CLONES void load(const void* from, void* to, 
 
 const Instruction* find_instruction(const char* name, size_t size) {
   for (int i = 0; i < table().count; ++i)
-    if (std::strlen(table().rows[i].name) == size && !std::memcmp(table().rows[i].name, name, size))
-      return &table().rows[i];
+    if (std::strlen(table().instructions[i].name) == size &&
+        !std::memcmp(table().instructions[i].name, name, size))
+      return &table().instructions[i];
   return nullptr;
 }
 
@@ -309,7 +337,7 @@ void store_block(hr_dtype dtype, const float* from, void* to, int64_t n) {
 
 int fused_instruction_count() { return fused::table().count; }
 FusedInstruction fused_instruction(int i) {
-  return {fused::table().rows[i].name, fused::table().rows[i].operands};
+  return {fused::table().instructions[i].name, fused::table().instructions[i].operands};
 }
 
 }  // namespace hr
