@@ -40,7 +40,7 @@ def _sampler(
         if unique:  # draw until enough different ones came; the number of draws counts
             tries, seen = 0, set()
             while len(sampled) < wanted:
-                for one in generator.choice(p.size, size=wanted, p=p).tolist():
+                for one in np.asarray(generator.choice(p.size, size=wanted, p=p)).tolist():
                     tries += 1
                     if one not in seen:
                         seen.add(one)
@@ -48,7 +48,7 @@ def _sampler(
                         if len(sampled) == wanted:
                             break
         else:
-            sampled = generator.choice(p.size, size=wanted, p=p).tolist()
+            sampled = np.asarray(generator.choice(p.size, size=wanted, p=p)).tolist()
 
         def expected(classes: np.ndarray) -> np.ndarray:
             inside = (classes >= 0) & (classes < p.size)

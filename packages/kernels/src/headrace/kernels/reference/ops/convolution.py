@@ -54,11 +54,11 @@ class Window:
 
     def unpad(self, x: np.ndarray) -> np.ndarray:
         """The way back."""
-        inside = [
+        inside = tuple(
             slice(before, n - after)
             for n, before, after in zip(x.shape[1:-1], self.before, self.after, strict=True)
-        ]
-        return x[(slice(None), *inside)]
+        )
+        return x[(slice(None),) + inside]
 
 
 def window(
@@ -129,7 +129,7 @@ def _convolve(attrs: Attrs, x: np.ndarray, filters: np.ndarray) -> np.ndarray:
     padded = walk.pad(x)
     result = np.zeros((len(x), *walk.output, groups, out // groups), x.dtype)
     for tap, part in walk.taps():
-        met = padded[(slice(None), *part)].reshape(*result.shape[:-1], per_group)
+        met = padded[(slice(None),) + part].reshape(*result.shape[:-1], per_group)
         by_group = filters[tap].reshape(per_group, groups, out // groups)
         result += np.einsum("...gi,igo->...go", met, by_group)
     return from_channels_last(attrs, result.reshape(*result.shape[:-2], out))
@@ -150,7 +150,7 @@ def _convolve_back_to_input(
     for tap, part in walk.taps():
         weights = filters[tap].reshape(per_group, groups, out // groups)
         share = np.einsum("...go,igo->...gi", by_group, weights)
-        dx[(slice(None), *part)] += share.reshape(*dy.shape[:-1], shape[-1])
+        dx[(slice(None),) + part] += share.reshape(*dy.shape[:-1], shape[-1])
     return from_channels_last(attrs, walk.unpad(dx))
 
 
@@ -166,7 +166,7 @@ def _convolve_back_to_filter(
     result = np.zeros(shape, dy.dtype)
     by_group = dy.reshape(-1, groups, out // groups)
     for tap, part in walk.taps():
-        met = padded[(slice(None), *part)].reshape(-1, groups, per_group)
+        met = padded[(slice(None),) + part].reshape(-1, groups, per_group)
         result[tap] = np.einsum("ngi,ngo->igo", met, by_group).reshape(per_group, out)
     return result
 
@@ -267,7 +267,7 @@ def _dilation(attrs: Attrs, x: np.ndarray, filters: np.ndarray) -> tuple[Window,
     walk = window(attrs, x.shape[1:-1], filters.shape[:-1], dilations="rates")
     lowest = np.iinfo(np.int64).min // 2 if x.dtype.kind in "iu" else -np.inf
     padded = walk.pad(x.astype(np.int64) if x.dtype.kind in "iu" else wide(x), lowest)
-    sums = [padded[(slice(None), *part)] + wide(filters)[tap] for tap, part in walk.taps()]
+    sums = [padded[(slice(None),) + part] + wide(filters)[tap] for tap, part in walk.taps()]
     return walk, np.stack(sums)
 
 
@@ -284,7 +284,7 @@ def dilation2d_backprop_input(
     winner = sums.argmax(axis=0)
     dx = walk.pad(np.zeros(x.shape))
     for number, (_, part) in enumerate(walk.taps()):
-        dx[(slice(None), *part)] += np.where(winner == number, wide(dy), 0)
+        dx[(slice(None),) + part] += np.where(winner == number, wide(dy), 0)
     return walk.unpad(dx).astype(x.dtype)
 
 
@@ -308,7 +308,7 @@ def extract_patches(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     size = tuple(attrs["ksizes"][1:-1])
     walk = window(attrs, x.shape[1:-1], size, dilations="rates")
     padded = walk.pad(x)
-    return np.concatenate([padded[(slice(None), *part)] for _, part in walk.taps()], axis=-1)
+    return np.concatenate([padded[(slice(None),) + part] for _, part in walk.taps()], axis=-1)
 
 
 # ---- biases ----

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
@@ -79,13 +81,9 @@ def _loss_of_row(
 
 
 def _loss(
-    attrs: Attrs,
-    inputs: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    lengths: np.ndarray,
-    blank: int,
+    attrs: Attrs, blank: int, inputs: np.ndarray, labels: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
+    indices, values, lengths = labels
     loss = np.zeros(inputs.shape[1])
     gradient = np.zeros(inputs.shape)
     rows = _label_rows(indices, values, inputs.shape[1])
@@ -98,12 +96,12 @@ def _loss(
 
 @kernel("CTCLoss")
 def ctc_loss(attrs: Attrs, inputs: np.ndarray, *labels: np.ndarray) -> tuple[np.ndarray, ...]:
-    return _loss(attrs, inputs, *labels, blank=inputs.shape[2] - 1)
+    return _loss(attrs, inputs.shape[2] - 1, inputs, labels)
 
 
 @kernel("CTCLossV2")
 def ctc_loss_v2(attrs: Attrs, inputs: np.ndarray, *labels: np.ndarray) -> tuple[np.ndarray, ...]:
-    return _loss(attrs, inputs, *labels, blank=0)
+    return _loss(attrs, 0, inputs, labels)
 
 
 def _as_sparse(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -186,6 +184,6 @@ def _beams(log_p: np.ndarray, width: int, blank: int) -> list[tuple[tuple[int, .
                     source = in_blank if labels and labels[-1] == label else total
                     longer = after.setdefault((*labels, label), [_NEVER, _NEVER])
                     longer[1] = np.logaddexp(longer[1], source + step[label])
-        ranked = sorted(after.items(), key=lambda e: -np.logaddexp(*e[1]))
+        ranked = sorted(after.items(), key=lambda e: -np.logaddexp(e[1][0], e[1][1]))
         beams = {labels: (b, e) for labels, (b, e) in ranked[:width]}
-    return [(labels, float(np.logaddexp(*ends))) for labels, ends in beams.items()]
+    return [(labels, float(np.logaddexp(ends[0], ends[1]))) for labels, ends in beams.items()]

@@ -60,7 +60,7 @@ def apply_fused_ops(attrs: Attrs, y: np.ndarray, args: tuple[np.ndarray, ...]) -
         if name == b"BiasAdd":
             y = y + wide(rest.pop(0))
         elif name == b"FusedBatchNorm":
-            scale, offset, mean, variance = (wide(rest.pop(0)) for _ in range(4))
+            scale, offset, mean, variance = [wide(rest.pop(0)) for _ in range(4)]
             y = (y - mean) * scale / np.sqrt(variance + attrs["epsilon"]) + offset
         else:
             y = _ACTIVATIONS[name](attrs, y)

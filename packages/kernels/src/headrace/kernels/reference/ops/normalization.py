@@ -134,7 +134,7 @@ def _band_sum(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     """The sum over the channels at most depth_radius away."""
     radius = attrs["depth_radius"]
     padded = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(radius, radius)])
-    return sum(padded[..., i : i + x.shape[-1]] for i in range(2 * radius + 1))
+    return np.add.reduce([padded[..., i : i + x.shape[-1]] for i in range(2 * radius + 1)])
 
 
 @kernel("LRN")

@@ -19,7 +19,7 @@ def gradient_descent(attrs: Attrs, var: np.ndarray, lr: float, grad: np.ndarray)
     return (var - lr * grad,)
 
 
-def _shrunk(var: np.ndarray, lr: np.ndarray, l1: float, l2: float) -> np.ndarray:
+def _shrunk(var: np.ndarray, lr: np.ndarray | float, l1: float, l2: float) -> np.ndarray:
     """The proximal step of an L1 and an L2 penalty."""
     if l1 > 0:
         var = np.sign(var) * np.maximum(np.abs(var) - lr * l1, 0)

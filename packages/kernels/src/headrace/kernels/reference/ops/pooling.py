@@ -48,7 +48,7 @@ def _max_of(walk: Window, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shape = (len(x), *walk.output, x.shape[-1])
     best, winner = np.full(shape, _lowest(x), padded.dtype), np.full(shape, -1)
     for number, (_, part) in enumerate(walk.taps()):
-        value = padded[(slice(None), *part)]
+        value = padded[(slice(None),) + part]
         inside = _inside(walk, x.shape, part)
         better = ((value > best) | (winner < 0) | np.isnan(value)) & inside & ~np.isnan(best)
         best, winner = np.where(better, value, best), np.where(better, number, winner)
@@ -57,7 +57,7 @@ def _max_of(walk: Window, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _inside(walk: Window, shape: tuple[int, ...], part: tuple[slice, ...]) -> np.ndarray:
     """Whether a tap meets the input and not its padding, [spatial..., 1]."""
-    return walk.pad(np.ones((1, *shape[1:-1], 1), bool), False)[(0, *part)]
+    return walk.pad(np.ones((1, *shape[1:-1], 1), bool), False)[(0,) + part]
 
 
 @kernel("MaxPool", "MaxPool3D")
@@ -78,7 +78,7 @@ def max_pool_with_argmax(attrs: Attrs, x: np.ndarray) -> tuple[np.ndarray, np.nd
     places = _flat_places(walk, x.shape)
     index = np.zeros(best.shape, np.int64)
     for number, (_, part) in enumerate(walk.taps()):
-        index = np.where(winner == number, places[(slice(None), *part)], index)
+        index = np.where(winner == number, places[(slice(None),) + part], index)
     if not attrs["include_batch_in_index"]:
         index = index % max(int(np.prod(x.shape[1:])), 1)
     return best.astype(x.dtype), index.astype(numpy_type(attrs["Targmax"]))
@@ -105,7 +105,7 @@ def max_pool_grad(attrs: Attrs, x: np.ndarray, y: np.ndarray, dy: np.ndarray) ->
             dx[part] += np.where(padded[part] == pooled, grad, 0)
         return from_channels_last(attrs, walk.unpad(dx).astype(dy.dtype))
     for number, (_, part) in enumerate(walk.taps()):
-        dx[(slice(None), *part)] += np.where(winner == number, grad, 0)
+        dx[(slice(None),) + part] += np.where(winner == number, grad, 0)
     return from_channels_last(attrs, walk.unpad(dx).astype(dy.dtype))
 
 
@@ -146,7 +146,7 @@ def max_pool_grad_grad(attrs: Attrs, x: np.ndarray, y: np.ndarray, dd: np.ndarra
     padded = walk.pad(grad)
     result = np.zeros(winner.shape, dd.dtype)
     for number, (_, part) in enumerate(walk.taps()):
-        result = np.where(winner == number, padded[(slice(None), *part)], result)
+        result = np.where(winner == number, padded[(slice(None),) + part], result)
     return from_channels_last(attrs, result)
 
 
@@ -182,7 +182,7 @@ def avg_pool(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     last = to_channels_last(attrs, wide(x))
     walk = _walk(attrs, last)
     padded = walk.pad(last)
-    total = sum(padded[(slice(None), *part)] for _, part in walk.taps())
+    total = sum(padded[(slice(None),) + part] for _, part in walk.taps())
     return from_channels_last(attrs, (total / _counts(walk, last.shape)).astype(x.dtype))
 
 
@@ -194,7 +194,7 @@ def avg_pool_grad(attrs: Attrs, shape: np.ndarray, dy: np.ndarray) -> np.ndarray
     share = grad / _counts(walk, dx.shape)
     padded = walk.pad(dx)
     for _, part in walk.taps():
-        padded[(slice(None), *part)] += share
+        padded[(slice(None),) + part] += share
     return from_channels_last(attrs, walk.unpad(padded).astype(dy.dtype))
 
 

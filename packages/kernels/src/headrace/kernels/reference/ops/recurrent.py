@@ -120,19 +120,16 @@ def block_lstm_v2(attrs: Attrs, *inputs: np.ndarray) -> Arrays:
 
 
 def _block_grad(attrs: Attrs, order: str, inputs: tuple[np.ndarray, ...]) -> Arrays:
-    saved = _SAVED.replace("=bc", "=tbc")
-    layout = f"{_LSTM.replace('x=bi', 'x=tbi')} {saved} h=tbc cs_grad=tbc h_grad=tbc"
+    saved_layout = _SAVED.replace("=bc", "=tbc")
+    layout = f"{_LSTM.replace('x=bi', 'x=tbi')} {saved_layout} h=tbc cs_grad=tbc h_grad=tbc"
     _check_sizes(layout, inputs[1:])
     length, x, cs_first, h_first, w = int(inputs[0]), *inputs[1:5]
     if not 0 <= length <= len(x):
         raise InvalidArgumentError(None, None, f"seq_len_max {length} is not in [0, {len(x)}]")
     weights, (i, cs, f, o, ci, co, h, cs_grad, h_grad) = inputs[4:9], inputs[9:]
-    grads = {
-        "x": np.zeros(x.shape),
-        "w": np.zeros(w.shape),
-        "b": np.zeros(inputs[8].shape),
-        "peep": [np.zeros(inputs[5].shape) for _ in range(3)],
-    }
+    x_grad, w_grad = np.zeros(x.shape), np.zeros(w.shape)
+    b_grad = np.zeros(inputs[8].shape)
+    peephole_grads = [np.zeros(inputs[5].shape) for _ in range(3)]
     d_cs, d_h = np.zeros(cs_first.shape), np.zeros(h_first.shape)
     depth = x.shape[-1]
     for t in range(length - 1, -1, -1):
@@ -151,12 +148,12 @@ def _block_grad(attrs: Attrs, order: str, inputs: tuple[np.ndarray, ...]) -> Arr
         step = _lstm_step_grad(attrs, order, (x[t], cs_before, h_before, *weights, *saved))
         d_cs, d_gates = step[0], step[1]
         d_inputs = d_gates @ wide(w).T
-        grads["x"][t], d_h = d_inputs[:, :depth], d_inputs[:, depth:]
-        grads["w"] += np.hstack([wide(x[t]), wide(h_before)]).T @ d_gates
-        grads["b"] += d_gates.sum(axis=0)
-        for total, share in zip(grads["peep"], step[2:], strict=True):
+        x_grad[t], d_h = d_inputs[:, :depth], d_inputs[:, depth:]
+        w_grad += np.hstack([wide(x[t]), wide(h_before)]).T @ d_gates
+        b_grad += d_gates.sum(axis=0)
+        for total, share in zip(peephole_grads, step[2:], strict=True):
             total += share
-    outputs = [grads["x"], d_cs, d_h, grads["w"], *grads["peep"], grads["b"]]
+    outputs = [x_grad, d_cs, d_h, w_grad, *peephole_grads, b_grad]
     return _as_type(outputs, x)
 
 

@@ -69,8 +69,12 @@ def _ordered(
 
 def _grouped(how: np.ufunc, empty: Any, data: np.ndarray, ids: np.ndarray, rows: int) -> np.ndarray:
     """[rows, ...] of `how` over the data of each id; `empty` where an id has none."""
-    identity = {np.add: 0, np.multiply: 1}.get(how)
-    if identity is None:
+    identity: Any
+    if how is np.add:
+        identity = 0
+    elif how is np.multiply:
+        identity = 1
+    else:
         identity = _least(data) if how is np.maximum else _greatest(data)
     values = wide(data)
     result = np.full((rows,) + data.shape[ids.ndim :], identity, values.dtype)

@@ -383,7 +383,7 @@ def range_(attrs: Attrs, start: np.ndarray, limit: np.ndarray, delta: np.ndarray
             None, None, f"from {first} to {last} is not reached in steps of {step}"
         )
     if isinstance(first, int):
-        return np.arange(first, last, step, start.dtype)
+        return np.arange(first, int(last), int(step), dtype=start.dtype.type)
     count = int(np.ceil(np.abs((last - first) / step)))
     return (first + np.arange(count) * step).astype(start.dtype)
 

@@ -45,7 +45,7 @@ def batch_to_space_nd(
     spatial = [full * b for full, b in zip(x.shape[1 : 1 + m], block, strict=True)]
     whole = blocks.transpose(order).reshape([batch, *spatial, *x.shape[1 + m :]])
     kept = [slice(start, n - end) for n, (start, end) in zip(spatial, crops.tolist(), strict=True)]
-    return whole[(slice(None), *kept)].copy()
+    return whole[(slice(None),) + tuple(kept)].copy()
 
 
 @kernel("BatchToSpace")

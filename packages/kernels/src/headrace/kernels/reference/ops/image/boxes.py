@@ -127,7 +127,9 @@ def _sample_box(
             break
     y, x, h, w = found
     with np.errstate(all="ignore"):  # NaN for an image without rows or columns
-        corners = np.float32([y, x, y + h, x + w]) / np.float32([height, width] * 2)
+        corners = np.array([y, x, y + h, x + w], np.float32) / np.array(
+            [height, width] * 2, np.float32
+        )
     return (
         np.array([y, x, 0], size.dtype),
         np.array([h, w, -1], size.dtype),

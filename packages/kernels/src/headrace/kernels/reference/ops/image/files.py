@@ -16,7 +16,7 @@ try:
     # Else Pillow imports its formats inside a kernel, which the end of a run may interrupt.
     PIL.Image.init()
 except ImportError:
-    PIL = None
+    PIL = None  # type: ignore[assignment]
 
 
 def _pillow() -> Any:

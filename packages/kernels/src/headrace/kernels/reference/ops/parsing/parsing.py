@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from google.protobuf import json_format
@@ -156,7 +156,7 @@ def decode_csv(attrs: Attrs, records: np.ndarray, *defaults: np.ndarray) -> list
 
 def _fields(attrs: Attrs, record: bytes) -> list[bytes]:
     text = record.rstrip(b"\r\n").decode("latin-1")
-    quoting = csv.QUOTE_MINIMAL if attrs["use_quote_delim"] else csv.QUOTE_NONE
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if attrs["use_quote_delim"] else csv.QUOTE_NONE
     delimiter = attrs["field_delim"].decode("latin-1")
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quoting=quoting))
     return [field.encode("latin-1") for field in (rows[0] if rows else [""])]

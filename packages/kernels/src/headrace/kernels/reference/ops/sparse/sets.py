@@ -159,7 +159,8 @@ def edit_distance(
     result = zeros(tuple(np.maximum(h_shape, t_shape)[:-1].tolist()), np.dtype(np.float32))
     i = j = 0
     while i < len(hypotheses) or j < len(truths):  # two sorted lists, walked together
-        hypothesis, truth = [], []
+        hypothesis: list[Any] = []
+        truth: list[Any] = []
         if j == len(truths) or i < len(hypotheses) and hypotheses[i][0] <= truths[j][0]:
             place, hypothesis = hypotheses[i]
         else:
