@@ -231,14 +231,17 @@ def _ftrl(
     shrinkage: float,
     power: float,
 ) -> Arrays:
-    """Source: McMahan et al., Ad click prediction, 2013, algorithm 1."""
+    """Source: McMahan et al., Ad click prediction, 2013, algorithm 1.
+
+    With multiply_linear_by_lr, `linear` is kept multiplied by the learning rate.
+    """
     total = accum + grad * grad
-    step = (total**-power - accum**-power) / lr
+    scale = lr if attrs["multiply_linear_by_lr"] else 1.0
+    growth = (total**-power - accum**-power) * (scale / lr)
     # l2_shrinkage is a penalty on the gradient alone, not on its square
-    linear = linear + (grad + 2 * shrinkage * var) - step * var
-    if attrs["multiply_linear_by_lr"]:
-        raise NotImplementedError("multiply_linear_by_lr scales the slots: compare scaled ones")
-    quadratic = total**-power / lr + 2 * l2
+    linear = linear + scale * (grad + 2 * shrinkage * var) - growth * var
+    quadratic = scale * (total**-power / lr + 2 * l2)
+    l1 = scale * l1
     new = np.where(np.abs(linear) > l1, (np.sign(linear) * l1 - linear) / quadratic, 0)
     return new, total, linear
 
