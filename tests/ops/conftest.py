@@ -1,4 +1,4 @@
-"""Makes the case tables importable from the tests of this room."""
+"""Makes the case tables importable from the tests of this folder."""
 
 from __future__ import annotations
 

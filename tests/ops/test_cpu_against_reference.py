@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases import ALL, Case
-from compiled_rows import compiled_rows, is_claimed
+from compiled_registrations import compiled_registrations, is_claimed
 from local_runs import run_in_runtime
 from tolerances import assert_same
 
@@ -34,7 +34,7 @@ def _changes_a_variable(op: str) -> bool:
 
 
 def _claimed_types(case: Case) -> list[str]:
-    if case.op not in compiled_rows():
+    if case.op not in compiled_registrations():
         return []
     return [
         dtype
@@ -45,7 +45,7 @@ def _claimed_types(case: Case) -> list[str]:
     ]
 
 
-CLAIMED = [case for case in ALL if case.op in compiled_rows()]
+CLAIMED = [case for case in ALL if case.op in compiled_registrations()]
 
 
 @pytest.mark.parametrize("case", [c for c in CLAIMED if c.exact], ids=lambda c: c.name)
@@ -82,13 +82,13 @@ def test_every_claimed_op_and_type_has_a_case() -> None:
     for case in CLAIMED:
         covered.setdefault(case.op, set()).update(_claimed_types(case))
     missing = {}
-    for op, rows in compiled_rows().items():
+    for op, constraints in compiled_registrations().items():
         if op in ELSEWHERE or _changes_a_variable(op):
             continue
         if op not in library().ops():
             missing[op] = "no reference kernel"
             continue
-        claimed = set().union(*[row.get("T", set()) for row in rows]) & _allowed_types(op)
+        claimed = set().union(*[c.get("T", set()) for c in constraints]) & _allowed_types(op)
         lacking = claimed - covered.get(op, set())
         if op not in covered or lacking:
             missing[op] = f"no case for {sorted(lacking) or 'any type'}"
@@ -96,6 +96,6 @@ def test_every_claimed_op_and_type_has_a_case() -> None:
 
 
 def _allowed_types(op: str) -> set[str]:
-    """What T may be at all; a row of several ops may name more."""
+    """What T may be at all; a registration of several ops may name more."""
     attrs = {attr.name: attr for attr in op_catalogue.signature(op).attrs}
     return {as_dtype(number).name for number in attrs["T"].allowed} if "T" in attrs else set()

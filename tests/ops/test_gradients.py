@@ -17,7 +17,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import op_registry
 from headrace.kernels.reference import oracle
 
-# dtype -> step of the difference, relative and absolute tolerance of a slope
+# dtype -> step of the difference, relative and absolute tolerance of a gradient
 _STEPS = {
     "float64": (1e-6, 2e-5, 2e-6),
     "complex128": (1e-6, 2e-5, 2e-6),
@@ -33,7 +33,7 @@ BY_DESIGN = {
     "NextAfter": "the step is far below that of a difference",
 }
 # op -> inputs of which TensorFlow knows no derivative either.
-UNKNOWN_SLOPES = {
+UNKNOWN_GRADIENTS = {
     "Betainc": {0, 1},
     "Zeta": {0},
     "Polygamma": {0},
@@ -94,7 +94,7 @@ def _flat(values: list[Any]) -> list[np.ndarray]:
 
 
 def _floats(values: list[Any]) -> list[int]:
-    """Places of the inputs that a slope may belong to, among all inputs in a row."""
+    """Places of the inputs that a gradient may belong to, among all inputs in a row."""
     return [i for i, v in enumerate(_flat(values)) if v.dtype.kind in "fc" and v.size]
 
 
@@ -117,7 +117,7 @@ def _loss(case: Case, dtype: str, values: list[Any], weights: list[np.ndarray]) 
     )
 
 
-def _slopes(case: Case, dtype: str, values: list[Any], weights: list[np.ndarray]) -> list[Any]:
+def _gradients(case: Case, dtype: str, values: list[Any], weights: list[np.ndarray]) -> list[Any]:
     """What the graph says the gradient is, one array (or None) for each input."""
     attrs: dict[str, Any] = {}
     kinds = {attr.name: attr.kind for attr in op_catalogue.signature(case.op).attrs}
@@ -173,8 +173,8 @@ def test_gradient_is_the_limit_of_differences(case: Case, dtype: str) -> None:
         _direction(rng, y, 0.5, 1.5) * (number not in case.flat_outputs)
         for number, y in enumerate(outputs)
     ]
-    slopes = _slopes(case, dtype, values, weights)
-    for place, slope in zip(_floats(values), slopes, strict=True):
+    gradients = _gradients(case, dtype, values, weights)
+    for place, gradient in zip(_floats(values), gradients, strict=True):
         x = flat[place]
         step, relative, absolute = _STEPS[x.dtype.name]
         for _ in range(3):
@@ -187,17 +187,17 @@ def test_gradient_is_the_limit_of_differences(case: Case, dtype: str) -> None:
                 moved[place] = (x + sign * step * direction).astype(x.dtype)
                 ends.append(_loss(case, dtype, _nested(values, moved), weights))
             difference = (ends[0] - ends[1]) / (2 * step)
-            if slope is None and place in UNKNOWN_SLOPES.get(case.op, ()):
+            if gradient is None and place in UNKNOWN_GRADIENTS.get(case.op, ()):
                 continue
-            if slope is None:
-                assert abs(difference) <= absolute, f"input {place} has a slope, no gradient"
+            if gradient is None:
+                assert abs(difference) <= absolute, f"input {place} has no gradient"
                 continue
-            assert slope.shape == x.shape and slope.dtype == x.dtype
+            assert gradient.shape == x.shape and gradient.dtype == x.dtype
             # a real loss moves by Re(conj(gradient) direction)
-            said = float(np.sum(np.real(np.conj(_wide(slope)) * direction)))
-            scale = float(np.abs(_wide(slope)).sum())
-            assert abs(said - difference) <= relative * scale + absolute, (
-                f"input {place}: gradient {said}, difference {difference}"
+            expected = float(np.sum(np.real(np.conj(_wide(gradient)) * direction)))
+            scale = float(np.abs(_wide(gradient)).sum())
+            assert abs(expected - difference) <= relative * scale + absolute, (
+                f"input {place}: gradient {expected}, difference {difference}"
             )
 
 

@@ -51,16 +51,16 @@ def test_a_layout_without_a_shape_rule_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["Real", "Imag", "Angle", "ComplexAbs"])
 @pytest.mark.parametrize("pair", [(np.complex64, hr.float64), (np.complex128, hr.float32)])
 def test_a_part_of_a_complex_number_has_its_precision(name: str, pair: tuple) -> None:
-    given, asked = pair
+    given, requested = pair
     with pytest.raises(OpError):
-        _run(lambda x: op(name, x, Tout=asked), np.ones(100_000, given))
+        _run(lambda x: op(name, x, Tout=requested), np.ones(100_000, given))
 
 
 @pytest.mark.parametrize("pair", [(np.float32, hr.complex128), (np.float64, hr.complex64)])
 def test_a_complex_number_has_the_precision_of_its_parts(pair: tuple) -> None:
-    given, asked = pair
+    given, requested = pair
     with pytest.raises(OpError):
-        _run(lambda x: op("Complex", x, x, Tout=asked), np.ones(100_000, given))
+        _run(lambda x: op("Complex", x, x, Tout=requested), np.ones(100_000, given))
 
 
 def test_sizes_whose_product_wraps_around_are_refused() -> None:

@@ -138,8 +138,8 @@ def test_local_response_and_its_gradient(radius, dtype):
     for i in np.ndindex(x.shape):  # central differences
         step = np.zeros(x.shape)
         step[i] = 1e-5
-        slope = (lrn(wide(x) + step, *values) - lrn(wide(x) - step, *values)) / 2e-5
-        want[i] = (slope * wide(dy)).sum()
+        derivative = (lrn(wide(x) + step, *values) - lrn(wide(x) - step, *values)) / 2e-5
+        want[i] = (derivative * wide(dy)).sum()
     near(got, want, dtype, 4)
 
 

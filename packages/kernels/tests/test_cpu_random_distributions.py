@@ -64,7 +64,7 @@ def test_bounds_in_the_wrong_order_are_refused():
 
 
 def test_a_sample_moves_with_its_gamma_parameter():
-    """Against quantiles: at a fixed probability, the sample's slope in alpha."""
+    """Against quantiles: at a fixed probability, the sample's derivative with respect to alpha."""
     got = run_kernel("RandomGammaGrad", np.array([1.0, 2.5]), np.array([[0.7], [3.0]]))
 
     def probability(alpha, x):

@@ -184,8 +184,8 @@ def band(matrix, low, high, longest, align):
     rows = []
     for k in range(high, low - 1, -1):
         d = np.diagonal(matrix, k, -2, -1)
-        room = longest - d.shape[-1]
-        pad = (room, 0) if sides[k >= 0] == "RIGHT" else (0, room)
+        space = longest - d.shape[-1]
+        pad = (space, 0) if sides[k >= 0] == "RIGHT" else (0, space)
         widths = [(0, 0)] * (d.ndim - 1) + [pad]
         rows.append(np.pad(d, widths, constant_values=9))
     return np.stack(rows, -2)

@@ -1,4 +1,4 @@
-"""What the rows of the compiled table say of themselves agrees with the op catalogue."""
+"""The registrations of the compiled table agree with the op catalogue."""
 
 from __future__ import annotations
 
@@ -6,52 +6,53 @@ import re
 from pathlib import Path
 
 import pytest
-from kernel_harness import harness
+from kernel_harness import table
+from kernel_harness.abi import VIEW
 
 from headrace.formats import op_catalogue
 
-OPS = sorted({op for op, _ in harness.rows()})
+OPS = sorted({op for op, _ in table.registrations()})
 
 
 def test_table_is_of_this_abi_and_has_a_version():
-    table = harness._load_table()
-    assert table.abi == 2
-    assert table.library == b"cpu"
-    assert re.fullmatch(rb"\d+\.\d+\.\d+.*|0", table.version)
+    kernels = table.load_table()
+    assert kernels.abi == 2
+    assert kernels.library == b"cpu"
+    assert re.fullmatch(rb"\d+\.\d+\.\d+.*|0", kernels.version)
 
 
 @pytest.mark.parametrize("op", OPS)
-def test_row_names_an_op_attributes_and_types_of_the_catalogue(op):
+def test_registration_names_an_op_attributes_and_types_of_the_catalogue(op):
     signature = op_catalogue.signature(op)
-    for row in harness._rows_of(op):
-        for attr, allowed in harness._constraint(row).items():
+    for registration in table.registrations_of(op):
+        for attr, allowed in table.constraint_of(registration).items():
             assert signature.attr(attr).kind in ("type", "list(type)")
             catalogue = signature.attr(attr).allowed
             known = not catalogue or allowed & set(catalogue)
             assert known, f"{op} claims no type that the catalogue has for {attr}"
         for bits in (
-            row.constant_inputs,
-            row.value_inputs,
-            row.reuse_inputs,
+            registration.constant_inputs,
+            registration.value_inputs,
+            registration.reuse_inputs,
         ):
             assert bits >> len(signature.inputs) == 0, f"{op} marks an argument that it lacks"
-        assert row.prepare
-        assert row.device_type == b"CPU"
+        assert registration.prepare
+        assert registration.device_type == b"CPU"
 
 
 @pytest.mark.parametrize("op", OPS)
-def test_view_rows_are_those_that_the_catalogue_calls_views(op):
-    for row in harness._rows_of(op):
+def test_view_registrations_are_those_that_the_catalogue_calls_views(op):
+    for registration in table.registrations_of(op):
         if op_catalogue.signature(op).view:
-            assert row.flags & harness.VIEW
-        elif row.flags & harness.VIEW:
+            assert registration.flags & VIEW
+        elif registration.flags & VIEW:
             assert op in ("DebugGradientIdentity", "Dropout")
 
 
-def test_no_two_rows_claim_the_same_op_and_types():
+def test_no_two_registrations_claim_the_same_op_and_types():
     for op in OPS:
-        rows = harness._rows_of(op)
-        claims = [(row.constraint, row.priority) for row in rows]
+        found = table.registrations_of(op)
+        claims = [(r.constraint, r.priority) for r in found]
         assert len(claims) == len(set(claims)), op
 
 

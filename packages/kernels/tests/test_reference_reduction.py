@@ -72,8 +72,8 @@ def test_a_product_over_nothing_is_zero() -> None:
 
 def test_cross_entropy_of_large_logits_is_finite() -> None:
     logits = np.array([[1000.0, -1000.0]], np.float32)
-    loss, slope = run("SparseSoftmaxCrossEntropyWithLogits", logits, np.array([1]))
-    assert loss.tolist() == [2000.0] and slope.tolist() == [[1.0, -1.0]]
+    loss, gradient = run("SparseSoftmaxCrossEntropyWithLogits", logits, np.array([1]))
+    assert loss.tolist() == [2000.0] and gradient.tolist() == [[1.0, -1.0]]
 
 
 def test_a_label_that_is_no_class_is_refused() -> None:

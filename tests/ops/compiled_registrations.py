@@ -1,4 +1,4 @@
-"""What the compiled kernel library claims to have: its rows, read from its table."""
+"""The kernel registrations of the compiled library, read from its table."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 
 
-class _Row(ctypes.Structure):
+class _Registration(ctypes.Structure):
     _fields_ = [
         ("op", ctypes.c_char_p),
         ("device_type", ctypes.c_char_p),
         ("constraint", ctypes.c_char_p),
-    ]  # and more: the table says how far one row is from the next
+    ]  # and more fields: the table has the size of a registration
 
 
 class _Table(ctypes.Structure):
@@ -31,8 +31,8 @@ class _Table(ctypes.Structure):
 
 
 @lru_cache(maxsize=1)
-def compiled_rows() -> dict[str, list[dict[str, set[str]]]]:
-    """The constraints of each op's rows: attribute name to the names that it may have."""
+def compiled_registrations() -> dict[str, list[dict[str, set[str]]]]:
+    """The constraints of each op's registrations: attribute name to the values it may have."""
     from headrace.kernels.cpu import capsule
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -41,8 +41,9 @@ def compiled_rows() -> dict[str, list[dict[str, set[str]]]]:
     table = _Table.from_address(pointer(held, b"headrace.kernel_table.v1"))
     found: dict[str, list[dict[str, set[str]]]] = {}
     for number in range(table.n_kernels):
-        row = _Row.from_address(table.kernels + number * table.kernel_size)
-        found.setdefault(row.op.decode(), []).append(_constraint(row.constraint or b""))
+        registration = _Registration.from_address(table.kernels + number * table.kernel_size)
+        constraint = _constraint(registration.constraint or b"")
+        found.setdefault(registration.op.decode(), []).append(constraint)
     return found
 
 
@@ -64,21 +65,21 @@ def _name(value: str) -> str:
 
 
 def is_claimed(op: str, attrs: Mapping[str, Any]) -> bool:
-    """Whether some row takes a node of these (complete) attributes."""
-    return any(_takes(row, attrs) for row in compiled_rows().get(op, []))
+    """Whether some kernel takes a node with these (complete) attributes."""
+    return any(_takes(constraint, attrs) for constraint in compiled_registrations().get(op, []))
 
 
-def _takes(row: Mapping[str, set[str]], attrs: Mapping[str, Any]) -> bool:
-    for name, allowed in row.items():
+def _takes(constraint: Mapping[str, set[str]], attrs: Mapping[str, Any]) -> bool:
+    for name, allowed in constraint.items():
         value = attrs.get(name)
         if isinstance(value, bytes):
-            said = value.decode()
+            text = value.decode()
         elif isinstance(value, bool) or value is None:
-            said = str(value).lower()
+            text = str(value).lower()
         elif isinstance(value, int):
-            said = as_dtype(value).name if value in range(1, 134) else str(value)
+            text = as_dtype(value).name if value in range(1, 134) else str(value)
         else:
             continue
-        if said not in allowed and str(value) not in allowed:
+        if text not in allowed and str(value) not in allowed:
             return False
     return True

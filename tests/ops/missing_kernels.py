@@ -14,14 +14,14 @@ NO_KERNEL = {
     "Restore": "reads checkpoints of before 2016; RestoreV2 reads the others",
     "RestoreSlice": "reads checkpoints of before 2016; RestoreV2 reads the others",
     "UnicodeScript": "needs ICU's table of scripts, which neither Python nor NumPy has",
-    "ParseSequenceExample": "a batch of sequences: not yet; ParseSingleSequenceExample is there",
-    "ParseSequenceExampleV2": "a batch of sequences: not yet; ParseSingleSequenceExample is there",
-    "RefIdentity": "not yet: references pass through Identity",
+    "ParseSequenceExample": "not supported yet; ParseSingleSequenceExample is",
+    "ParseSequenceExampleV2": "not supported yet; ParseSingleSequenceExample is",
+    "RefIdentity": "not supported: references pass through Identity",
     "DebugGradientRefIdentity": "TensorFlow's debugger makes it",
 }
 
 # Prefixes of names, and families, of ops that are not supported yet.
-LATER = {
+NOT_IMPLEMENTED = {
     "If": "functions are not supported yet",
     "StatelessIf": "functions are not supported yet",
     "While": "functions are not supported yet",
@@ -35,7 +35,7 @@ LATER = {
     "RemoteCall": "functions are not supported yet",
     "FakeParam": "functions are not supported yet",
     "Abort": "distributed faults are not supported yet",
-    "RefSelect": "not yet: nothing makes it",
+    "RefSelect": "not supported: nothing makes it",
     "Accumulator": "accumulators are not supported yet",
     "ConditionalAccumulator": "accumulators are not supported yet",
     "ResourceConditionalAccumulator": "accumulators are not supported yet",
@@ -53,11 +53,11 @@ LATER = {
     "TakeManySparseFromTensorsMap": "maps of sparse tensors are not supported yet",
     "Mutex": "critical sections are not supported yet",
     "ConsumeMutexLock": "critical sections are not supported yet",
-    "TemporaryVariable": "not yet: only TensorFlow's accumulate_n made it",
-    "DestroyTemporaryVariable": "not yet: only TensorFlow's accumulate_n made it",
+    "TemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
+    "DestroyTemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
     "DisableCopyOnRead": "a hint to TensorFlow's own memory",
 }
-LATER_FAMILIES = {
+FAMILIES_NOT_IMPLEMENTED = {
     "datasets": "input pipelines are not supported yet",
     "lookup": "tables are not supported yet",
     "readers": "input pipelines are not supported yet",
@@ -68,8 +68,8 @@ LATER_FAMILIES = {
 }
 
 
-def is_later(name: str) -> bool:
+def is_not_implemented(name: str) -> bool:
     """Whether the op is not supported yet."""
-    return op_catalogue.family(name) in LATER_FAMILIES or any(
-        name.startswith(prefix) for prefix in LATER
+    return op_catalogue.family(name) in FAMILIES_NOT_IMPLEMENTED or any(
+        name.startswith(prefix) for prefix in NOT_IMPLEMENTED
     )
