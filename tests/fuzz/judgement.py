@@ -11,7 +11,7 @@ Not counted, and why:
 - TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
   where it answers the case with constants for the feeds, with feeds for the constants, and with
   the shapes of all values hidden (also of those in branches and loops that do not run), so too.
-- We have no kernel for an op of a family that is not built yet (tests/ops/later.py), and say so.
+- We have no kernel for an op that is not implemented (tests/ops/missing_kernels.py), and say so.
 - Signs of the columns of Qr and Svd (column_signs.py).
 - What apart.py lists, each with its reason.
 """

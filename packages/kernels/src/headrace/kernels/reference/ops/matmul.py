@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError, UnimplementedError
@@ -79,7 +81,7 @@ def _check_fused_ops(names: list[bytes], args: tuple[np.ndarray, ...]) -> None:
         )  # fmt: skip
 
 
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[bytes, Callable[[Attrs, np.ndarray], np.ndarray]] = {
     b"Relu": lambda attrs, y: np.maximum(y, 0),
     b"Relu6": lambda attrs, y: np.clip(y, 0, 6),
     b"Elu": lambda attrs, y: np.where(y > 0, y, np.expm1(y)),
