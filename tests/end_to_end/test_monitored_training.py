@@ -290,6 +290,19 @@ def test_moving_averages_of_tensors_are_debiased():
         np.testing.assert_allclose(session.run(right.average(x)), [1.0, -2.0], rtol=1e-5)
 
 
+def test_init_from_checkpoint_fills_a_variable_in_parts_by_its_name(tmp_path):
+    whole = np.arange(8, dtype=np.float32).reshape(4, 2)
+    with hr.Graph().as_default(), hr.Session() as session:
+        hr.get_variable("w", initializer=hr.constant(whole))
+        session.run(hr.global_variables_initializer())
+        path = hr.train.Saver().save(session, str(tmp_path / "model"))
+    parts = hr.get_variable("v", [4, 2], partitioner=hr.fixed_size_partitioner(2))
+    hr.train.init_from_checkpoint(path, {"w": "v"})
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        assert np.array_equal(session.run(parts.as_tensor()), whole)
+
+
 def test_init_from_checkpoint_sets_initial_values(tmp_path):
     with hr.Graph().as_default():
         a = hr.get_variable("old/a", initializer=np.float32([1, 2]))

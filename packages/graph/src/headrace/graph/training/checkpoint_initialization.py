@@ -51,7 +51,7 @@ def _variable(target: Any) -> Any:
     for variable in global_variables():
         if variable.op.name == name:
             return variable
-    found = getattr(get_store(), "_partitioned_vars", {}).get(name)
+    found = get_store().partitioned.get(name)
     if found is not None:
         return found
     part = re.compile(rf"{re.escape(name)}/part_\d+")
