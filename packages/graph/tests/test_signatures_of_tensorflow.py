@@ -21,6 +21,11 @@ NOT_IN_TENSORFLOW = {
     "get_all_collection_keys": "a method of Graph there",
     "train.CheckpointState": "the message; TensorFlow keeps it inside",
 }
+NOT_IN_TENSORFLOW.update(
+    (name, "a type for annotations; TensorFlow 1.x has none")
+    for name in PUBLIC
+    if name.startswith("typing.")
+)
 # Classes that users do not construct: their constructors differ.
 MADE_INSIDE = {"DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optimizer"}
 # Classes in TensorFlow that are functions here, or the reverse.
@@ -61,6 +66,7 @@ OURS: dict[str, set[str]] = {
 # name -> reason of the difference.
 DELIBERATE = {
     "OpError": "ours also says node, file and byte",
+    "Variable": "TensorFlow's metaclass shows *args and **kwargs",
     "einsum": "TensorFlow hides name in **kwargs",
     "linalg.einsum": "TensorFlow hides name in **kwargs",
     "shape": "out_type is int32 as in 1.x; TensorFlow 2 asks a flag of the process",
