@@ -94,8 +94,8 @@ def _statistics(values: np.ndarray, center: str, band: str) -> tuple[np.ndarray,
             if band == "se":
                 spread = spread / np.sqrt(n)
             lo, hi = y - spread, y + spread
-    nobody = n == 0
-    return tuple(np.where(nobody, np.nan, column) for column in (y, lo, hi))
+    no_run = n == 0
+    return tuple(np.where(no_run, np.nan, column) for column in (y, lo, hi))
 
 
 def _quantile(ranked: np.ndarray, n: np.ndarray, q: float) -> np.ndarray:

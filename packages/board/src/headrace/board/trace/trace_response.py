@@ -174,14 +174,14 @@ def slice_details(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
     lane = trace.lanes[int(trace.lane[at])]
     outputs = []
     for output in stats.output:
-        told = output.tensor_description
-        allocation = told.allocation_description
+        description = output.tensor_description
+        allocation = description.allocation_description
         outputs.append(
             {
                 "slot": output.slot,
-                "dtype": _dtype_name(told.dtype),
-                "shape": [dim.size for dim in told.shape.dim],
-                "unknown_rank": told.shape.unknown_rank,
+                "dtype": _dtype_name(description.dtype),
+                "shape": [dim.size for dim in description.shape.dim],
+                "unknown_rank": description.shape.unknown_rank,
                 "requested_bytes": allocation.requested_bytes,
                 "allocated_bytes": allocation.allocated_bytes,
                 "allocator": allocation.allocator_name,

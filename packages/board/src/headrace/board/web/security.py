@@ -121,11 +121,11 @@ def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) 
     >>> host_allowed("localhost:8888", port=6006), host_allowed("b.org", ["b.org"], port=6006)
     (False, True)
     """
-    asked = _name_and_port(host)
-    if asked is None or not asked[0]:
+    requested = _name_and_port(host)
+    if requested is None or not requested[0]:
         return False
-    name = asked[0]
-    ports = _WEB_PORTS if asked[1] is None else (asked[1],)
+    name = requested[0]
+    ports = _WEB_PORTS if requested[1] is None else (requested[1],)
     for entry in extra:
         allowed = _name_and_port(entry)
         if allowed is not None and name == allowed[0] and allowed[1] in (None, *ports):

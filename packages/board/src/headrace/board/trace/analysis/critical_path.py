@@ -75,7 +75,7 @@ class Predecessors:
     """Finds the names whose slices feed the slices of a name, through nodes without slices."""
 
     def __init__(self, trace: StepTrace, graph_edges: GraphEdges) -> None:
-        self._trace, self._wiring = trace, graph_edges
+        self._trace, self._graph_edges = trace, graph_edges
         self.cut_short = 0  # names with too many nodes without slices to follow all of them
         self._found: dict[int, tuple[int, ...]] = {}
         self._arrivals = self._tensors_that_arrived()
@@ -92,7 +92,7 @@ class Predecessors:
                 self._fused_into.update((part, node) for part in read.fused)
 
     def __bool__(self) -> bool:
-        return bool(self._of_name or self._wiring)
+        return bool(self._of_name or self._graph_edges)
 
     def of(self, name: int) -> tuple[int, ...]:
         """Returns the ids of the names that feed a name."""
@@ -132,14 +132,14 @@ class Predecessors:
         arrived = self._arrivals.get(node)
         if arrived is not None:
             return (arrived,)
-        return self._of_name.get(node) or self._wiring.inputs.get(node, ())
+        return self._of_name.get(node) or self._graph_edges.inputs.get(node, ())
 
     def _tensors_that_arrived(self) -> dict[str, str]:
         """Returns the _Recv nodes whose tensor has a RecvTensor slice, with the tensor."""
         return {
-            node: told.tensor
-            for node, told in self._wiring.rendezvous.items()
-            if told.tensor in self._trace.name_ids
+            node: rendezvous.tensor
+            for node, rendezvous in self._graph_edges.rendezvous.items()
+            if rendezvous.tensor in self._trace.name_ids
         }
 
 

@@ -144,9 +144,11 @@ def _either(nanos: int, micros: int) -> int:
 def _output_bytes(node: step_stats_pb2.NodeExecStats) -> int:
     total = 0
     for output in node.output:
-        told = output.tensor_description.allocation_description
-        made = told.requested_bytes if told.requested_bytes else told.allocated_bytes
-        total = min(total + max(0, min(made, MAX_NANOS)), MAX_NANOS)
+        allocation = output.tensor_description.allocation_description
+        size = (
+            allocation.requested_bytes if allocation.requested_bytes else allocation.allocated_bytes
+        )
+        total = min(total + max(0, min(size, MAX_NANOS)), MAX_NANOS)
     return total
 
 

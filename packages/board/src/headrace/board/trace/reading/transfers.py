@@ -96,12 +96,16 @@ class _Finder:
         sends = np.empty(len(distinct), bool)
         tensors: list[str] = []
         for i, at in enumerate(rows[first].tolist()):
-            told = self._reported(at)
-            key = (told.tensor, self._device(told.source), self._device(told.target))
+            rendezvous = self._rendezvous_of(at)
+            key = (
+                rendezvous.tensor,
+                self._device(rendezvous.source),
+                self._device(rendezvous.target),
+            )
             key_of[i] = keys.setdefault(key, len(keys))
             if key_of[i] == len(tensors):
-                tensors.append(told.tensor)
-            sends[i] = is_send(told.op)
+                tensors.append(rendezvous.tensor)
+            sends[i] = is_send(rendezvous.op)
         is_sent, numbers = sends[inverse], key_of[inverse]
         source, source_key = self._numbered(rows[is_sent], numbers[is_sent], self.columns.start)
         target, target_key = self._numbered(rows[~is_sent], numbers[~is_sent], self.columns.end)
@@ -112,14 +116,14 @@ class _Finder:
         start, end = self.columns.start[source], self.columns.end[target]
         self.parts.append((source, target, start, end, names, True))
 
-    def _reported(self, row: int) -> Rendezvous:
+    def _rendezvous_of(self, row: int) -> Rendezvous:
         """Returns tensor and devices of a _Send or _Recv slice, from its label or its node."""
         label = self.labels[self.label[row]]
         name = self.columns.names[self.columns.name[row]]
         own = self.columns.devices[self.columns.device[row]]
-        told = self.graph_edges.rendezvous.get(name)
-        if not label.tensor and told is not None:
-            return told
+        rendezvous = self.graph_edges.rendezvous.get(name)
+        if not label.tensor and rendezvous is not None:
+            return rendezvous
         source = label.source or (own if is_send(label.op) else "")
         target = label.target or (own if is_recv(label.op) else "")
         return Rendezvous(label.op, label.tensor or name, source, target)
@@ -162,26 +166,28 @@ class _Finder:
         readers: dict[str, list[str]] = {}
         for name, inputs in self.graph_edges.inputs.items():
             for feed in inputs:
-                told = self.graph_edges.rendezvous.get(feed)
-                if told is not None and is_recv(told.op):
+                rendezvous = self.graph_edges.rendezvous.get(feed)
+                if rendezvous is not None and is_recv(rendezvous.op):
                     readers.setdefault(feed, []).append(name)
         source, target, names = [], [], []
         for recv, by in readers.items():
-            told = self.graph_edges.rendezvous[recv]
-            if told.tensor in self.matched_tensors or recv in self.name_ids:
+            rendezvous = self.graph_edges.rendezvous[recv]
+            if rendezvous.tensor in self.matched_tensors or recv in self.name_ids:
                 continue
-            where = self._device(told.target)
+            where = self._device(rendezvous.target)
             firsts = [r for reader in by if (r := self._first(reader, where)) >= 0]
             if not firsts:
                 continue
             first = min(firsts, key=lambda r: int(self.columns.start[r]))
             made = self._latest(
-                producer_of(told.tensor), self._device(told.source), self.columns.start[first]
+                producer_of(rendezvous.tensor),
+                self._device(rendezvous.source),
+                self.columns.start[first],
             )
             if made >= 0:
                 source.append(made)
                 target.append(first)
-                names.append(told.tensor)
+                names.append(rendezvous.tensor)
         if source:
             a, b = np.array(source), np.array(target)
             self.parts.append((a, b, self.columns.end[a], self.columns.start[b], names, False))
