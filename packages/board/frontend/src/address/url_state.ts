@@ -14,7 +14,7 @@ let reading = false;
 /** The page that the address names. */
 export const page = signal(parseAddress(location.hash).page);
 
-/** A signal kept in the address under `key`, left out of it while it is at its default. */
+/** A signal stored in the address under `key`, left out of it while it is at its default. */
 export function urlSignal<T>(key: string, codec: Codec<T>, fallback: T): Signal<T> {
   const initial = unread.get(key);
   const value = signal<T>((initial === undefined ? undefined : codec.decode(initial)) ?? fallback);

@@ -51,12 +51,12 @@ function summary({ id, label, tag, y, raw, flags }: Curve) {
       greatest = Math.max(greatest, last);
     }
   }
-  const said = (value: number) => (least > greatest ? 'none' : shortNumber(value));
+  const textOf = (value: number) => (least > greatest ? 'none' : shortNumber(value));
   return {
     id,
     name: safeText(`${label} ${tag}`, 200),
     last: values.length > 0 ? shortNumber(last) : 'none',
-    least: said(least),
-    greatest: said(greatest),
+    least: textOf(least),
+    greatest: textOf(greatest),
   };
 }

@@ -1,4 +1,4 @@
-/** The charts in the document: for exports, for the test hook, and for those who look at all of them. */
+/** The charts in the document: for exports and tests. */
 import type { ChartView, Curve } from './chart_model.ts';
 import type { ChartAxes } from './draw_chart.ts';
 
@@ -10,7 +10,6 @@ export interface ShownChart {
   axes: ChartAxes | null;
   /** Curves on the canvas as it is now; -1 while what it shows is out of date. */
   painted: number;
-  paintedAt: number;
   width: number;
   height: number;
   /** The curves with as many points as there are to have, for pictures that are saved. */

@@ -58,7 +58,6 @@ export function useChartCanvas(options: Options, drag: RefObject<Drag | null>): 
       const inFull = latest.current.inFull ?? null;
       Object.assign(shown, { title, curves, view, axes, width, height, inFull });
       shown.painted = curves.length;
-      shown.paintedAt = performance.now();
       renewTooltip(shown);
       drawOver();
     });
@@ -88,7 +87,6 @@ function useShownChart({ id, title, width, height }: Options): ShownChart {
       view: null,
       axes: null,
       painted: -1,
-      paintedAt: 0,
       width,
       height,
       inFull: null,

@@ -1,4 +1,4 @@
-/** The card of a layout of custom scalars: its charts by category, changed and kept in the page. */
+/** The card of a layout of custom scalars: its charts by category, which the user can edit. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import { messageOf } from '../api/error_message.ts';

@@ -22,8 +22,8 @@ interface Props {
 }
 
 export function CustomChart({ id, chart, runs, width, height }: Props) {
-  const said = JSON.stringify(chart);
-  const wanted = useMemo(() => wantedTags(chart, scalarTags.value), [said, scalarTags.value]);
+  const key = JSON.stringify(chart);
+  const wanted = useMemo(() => wantedTags(chart, scalarTags.value), [key, scalarTags.value]);
   const parts = useMemo(
     () => wanted.slice(0, MOST_TAGS).map((tag) => ({ tag, right: false })),
     [wanted.map((tag) => tag.id).join()],
@@ -33,10 +33,10 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
     () =>
       series &&
       ((shown: ShownCurves, nameOf: (run: number) => string) => marginCurves(series, shown, nameOf)),
-    [said],
+    [key],
   );
-  const asked = wanted.length === 1 ? wanted[0]!.name : chart.multiline?.regexes.join(', ');
-  const title = chart.title || asked || 'chart';
+  const tagNames = wanted.length === 1 ? wanted[0]!.name : chart.multiline?.regexes.join(', ');
+  const title = chart.title || tagNames || 'chart';
   const drawn = useScalarChart({ id, title, parts, runs, width, ...(finish ? { finish } : {}) });
   const wrong = patternError(chart);
   const zoomed = zoomOf(id) !== null;

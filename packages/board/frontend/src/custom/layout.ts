@@ -94,8 +94,8 @@ export function chartToText(chart: LayoutChart): string {
   return (chart.multiline?.regexes ?? []).join('\n');
 }
 
-export function chartFromText(title: string, margin: boolean, said: string): LayoutChart {
-  const lines = said
+export function chartFromText(title: string, margin: boolean, text: string): LayoutChart {
+  const lines = text
     .split('\n')
     .map((line) => line.trim())
     .filter(Boolean);

@@ -15,7 +15,7 @@ interface ChartDraft {
   key: number;
   title: string;
   margin: boolean;
-  said: string;
+  text: string;
 }
 
 interface CategoryDraft {
@@ -28,7 +28,7 @@ interface CategoryDraft {
 export function LayoutEditor({ layout, onSave, onLeave }: Props) {
   const lastKey = useRef(0);
   const newKey = () => ++lastKey.current;
-  const newChart = (): ChartDraft => ({ key: newKey(), title: '', margin: false, said: '' });
+  const newChart = (): ChartDraft => ({ key: newKey(), title: '', margin: false, text: '' });
   const newCategory = (): CategoryDraft => ({
     key: newKey(),
     title: '',
@@ -44,7 +44,7 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
         key: newKey(),
         title: chart.title,
         margin: chart.margin !== undefined,
-        said: chartToText(chart),
+        text: chartToText(chart),
       })),
     }));
     return read.length > 0 ? read : [newCategory()];
@@ -122,7 +122,7 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
   );
 }
 
-const chartOf = ({ title, margin, said }: ChartDraft) => chartFromText(title, margin, said);
+const chartOf = ({ title, margin, text }: ChartDraft) => chartFromText(title, margin, text);
 
 function ChartForm({ chart, onChange }: { chart: ChartDraft; onChange: (chart: ChartDraft | null) => void }) {
   const { margin } = chart;
@@ -154,8 +154,8 @@ function ChartForm({ chart, onChange }: { chart: ChartDraft; onChange: (chart: C
         rows={2}
         aria-label={margin ? 'Tags of value, lower, upper; a line each' : 'Patterns of tags; a line each'}
         placeholder={margin ? 'loss, loss_low, loss_high' : 'train/.*'}
-        value={chart.said}
-        onInput={(event) => onChange({ ...chart, said: event.currentTarget.value })}
+        value={chart.text}
+        onInput={(event) => onChange({ ...chart, text: event.currentTarget.value })}
       />
       {wrong !== null && <p class="query-error">{safeText(wrong, 300)}</p>}
     </div>

@@ -1,4 +1,4 @@
-/** Layouts that readers made or changed, by the name of the tag: kept beside the logs, never in them. */
+/** Layouts that users made or changed, by the name of the tag: saved beside the logs, never in them. */
 
 import type { Tag } from '../api/types.ts';
 import { NO_TAG } from '../cards/card.ts';

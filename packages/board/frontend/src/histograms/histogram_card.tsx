@@ -12,13 +12,14 @@ import { runColour } from '../runs/colours.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { useExposed } from '../testing/test_hook.ts';
 import { wallTime } from '../units/dates.ts';
 import { prefixedNumber } from '../units/numbers.ts';
 import { histogramApart, histogramAxis, histogramLog, histogramMode } from './address_fields.ts';
 import { draw } from './histogram_draw.ts';
 import { type Bucket, compose, hit, type Layer, type Mode, type StepAxis } from './histogram_scene.ts';
 import { fetchTables, type HistogramTable } from './histogram_table.ts';
-import { exposeScene } from './histogram_test_hook.ts';
+import { describeHistogram } from './histogram_test_hook.ts';
 import { saveMenu } from './save_menu.ts';
 import { TextAlternative } from './text_alternative.tsx';
 
@@ -72,10 +73,7 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
     () => (on: CanvasRenderingContext2D) => draw(on, scene, palette, { hovered, cursor }),
     [scene, hovered, cursor, palette.surface, palette.text],
   );
-  useEffect(
-    () => exposeScene(card.id, tag.name, () => ({ scene, hovered })),
-    [card.id, tag.name, scene, hovered],
-  );
+  useExposed('histograms', card.id, () => describeHistogram(card.id, tag.name, scene, hovered));
 
   const total = layers.reduce((sum, { table }) => sum + table.total, 0);
   const drawn = layers.reduce((sum, { table }) => sum + table.rows, 0);

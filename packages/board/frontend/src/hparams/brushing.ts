@@ -5,9 +5,9 @@ import { runChoice } from '../state/selection.ts';
 import { withNamesBelow } from '../state/session_runs.ts';
 import { brushChooses, filters, metRows, runsBefore, table } from './hparams_view.ts';
 
-export function setFilter(column: string, said: string): void {
+export function setFilter(column: string, condition: string): void {
   const { [column]: _, ...rest } = filters.peek();
-  filters.value = said ? { ...rest, [column]: said } : rest;
+  filters.value = condition ? { ...rest, [column]: condition } : rest;
   if (brushChooses.peek()) chooseRuns();
 }
 

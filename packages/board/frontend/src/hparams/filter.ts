@@ -11,15 +11,15 @@ const BOUND = new RegExp(`^(<=|>=|<|>|=)\\s*(${NUMBER})$`, 'i');
 
 /** null: no condition. */
 export function parseFilter(text: string): Filter | null {
-  const said = text.trim();
-  if (!said || said === '..') return null;
-  const range = RANGE.exec(said);
+  const trimmed = text.trim();
+  if (!trimmed || trimmed === '..') return null;
+  const range = RANGE.exec(trimmed);
   if (range) {
     const lo = range[1] === undefined ? -Infinity : Number(range[1]);
     const hi = range[2] === undefined ? Infinity : Number(range[2]);
     return { kind: 'range', lo, hi, openLo: false, openHi: false };
   }
-  const bound = BOUND.exec(said);
+  const bound = BOUND.exec(trimmed);
   if (bound) {
     const value = Number(bound[2]);
     const sign = bound[1]!;
@@ -28,7 +28,7 @@ export function parseFilter(text: string): Filter | null {
       return { kind: 'range', lo: -Infinity, hi: value, openLo: false, openHi: sign === '<' };
     return { kind: 'range', lo: value, hi: Infinity, openLo: sign === '>', openHi: false };
   }
-  const words = said.match(/\s*"[^"]*"|[^|]+/g) ?? [''];
+  const words = trimmed.match(/\s*"[^"]*"|[^|]+/g) ?? [''];
   return { kind: 'words', words: words.map((word) => word.trim().toLowerCase()) };
 }
 

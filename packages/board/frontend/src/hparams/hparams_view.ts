@@ -19,8 +19,8 @@ const record: Codec<Record<string, string>> = {
         .sort()
         .flatMap((key) => (value[key] ? [key, value[key]!] : [])),
     ),
-  decode: (said) => {
-    const items = list.decode(said);
+  decode: (text) => {
+    const items = list.decode(text);
     if (!items || items.length % 2) return undefined;
     const value: Record<string, string> = Object.create(null);
     for (let i = 0; i < items.length; i += 2) value[items[i]!] = items[i + 1]!;
@@ -47,7 +47,7 @@ export const runsBefore = urlSignal<RunChoice | null>(
   'hpbefore',
   {
     encode: (value) => (value ? `.${runChoiceCodec.encode(value)}` : ''),
-    decode: (said) => (said.startsWith('.') ? runChoiceCodec.decode(said.slice(1)) : undefined),
+    decode: (text) => (text.startsWith('.') ? runChoiceCodec.decode(text.slice(1)) : undefined),
   },
   null,
 );

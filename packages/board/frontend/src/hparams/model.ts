@@ -95,9 +95,9 @@ function mean(values: (number | string | undefined)[]): Cell {
 }
 
 /** The values of a column override its declared kind. */
-function kindOf(cells: Cell[], said: Column['kind']): Column['kind'] {
+function kindOf(cells: Cell[], declared: Column['kind']): Column['kind'] {
   const kinds = new Set(cells.filter((cell) => cell !== null).map((cell) => typeof cell));
-  if (kinds.size !== 1) return kinds.size === 0 ? said : 'string';
+  if (kinds.size !== 1) return kinds.size === 0 ? declared : 'string';
   return kinds.has('number') ? 'number' : kinds.has('boolean') ? 'bool' : 'string';
 }
 

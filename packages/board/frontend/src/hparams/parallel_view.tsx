@@ -40,7 +40,7 @@ export function ParallelView({ width, height }: { width: number; height: number 
   const colourAxis = target ? axisOf(target, flipped.includes(target.id)) : null;
   const met = metRows.value;
   const hovered = hoveredRun.value;
-  const said = filters.value;
+  const conditions = filters.value;
   const lit = hovered === null ? null : (rowOfRun.value.get(hovered) ?? null);
 
   const draw = useMemo(() => {
@@ -48,10 +48,10 @@ export function ParallelView({ width, height }: { width: number; height: number 
     const stretchOf = (axis: Axis, i: number): [number, number] | null =>
       drag?.axis === i
         ? [Math.min(drag.from, drag.to), Math.max(drag.from, drag.to)]
-        : brushPlace(axis, said[axis.column.id] ?? '');
+        : brushPlace(axis, conditions[axis.column.id] ?? '');
     return (on: Surface, titled = false) =>
       drawParallel(on, frame, { ...look, lit: titled ? null : lit, stretchOf, titled }, palette);
-  }, [frame, said, met, colourAxis?.column.id, colourAxis?.log, palette.surface, lit, drag]);
+  }, [frame, conditions, met, colourAxis?.column.id, colourAxis?.log, palette.surface, lit, drag]);
   useEffect(() => offerPicture({ width, height, draw: (on) => draw(on, true) }), [draw, width, height]);
   const paint = useMemo(() => (on: CanvasRenderingContext2D) => draw(on), [draw]);
 

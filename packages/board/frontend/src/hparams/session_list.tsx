@@ -123,16 +123,16 @@ function Head({ id, title, part }: { id: string; title: string; part: string }) 
 }
 
 function Condition({ column }: { column: Column }) {
-  const said = filters.value[column.id] ?? '';
+  const condition = filters.value[column.id] ?? '';
   const example = column.kind === 'number' ? '0.1..0.5' : column.kind === 'bool' ? 'true' : 'a|b';
   return (
     <TypedField
       type="search"
-      class={said && parseFilter(said) ? 'set' : ''}
+      class={condition && parseFilter(condition) ? 'set' : ''}
       aria-label={`Condition on ${safeText(column.title, 80)}`}
       placeholder={example}
       title="0.1..0.5, >3, <=2, word|word or &quot;exact&quot;"
-      value={said}
+      value={condition}
       onCommit={(text) => setFilter(column.id, text)}
     />
   );

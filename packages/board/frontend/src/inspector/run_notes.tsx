@@ -19,7 +19,7 @@ function NotesOf({ run }: { run: Run }) {
     addTag(run.name, tag);
     setTag('');
   };
-  const text = useTyped({ value: note.text, onCommit: (said) => setText(run.name, said) });
+  const text = useTyped({ value: note.text, onCommit: (typed) => setText(run.name, typed) });
   const place = meta.value?.read_only === false ? 'in the state file' : 'in this browser';
   return (
     <section class="run-notes">

@@ -1,4 +1,4 @@
-/** The events of an image or audio series, and the items in each; read once and kept. */
+/** The events of an image or audio series, and the items in each; read once and cached. */
 import { useMemo } from 'preact/hooks';
 import { apiUrl, getColumns, getJson } from '../api/client.ts';
 import { numbers } from '../api/columns.ts';

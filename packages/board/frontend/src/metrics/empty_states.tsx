@@ -23,15 +23,15 @@ export function useHealth(): Health | null {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let here = true;
-    const ask = async () => {
+    const poll = async () => {
       try {
         health.value = await getJson<Health>('health');
       } catch {
         // the frame shows that the server does not respond
       }
-      if (here && (health.value?.loading ?? true)) timer = setTimeout(ask, 250);
+      if (here && (health.value?.loading ?? true)) timer = setTimeout(poll, 250);
     };
-    void ask();
+    void poll();
     return () => {
       here = false;
       clearTimeout(timer);

@@ -45,7 +45,6 @@ expose('metrics', () => ({
     .map((chart) => ({
       id: chart.id,
       painted: chart.painted,
-      paintedAt: chart.paintedAt,
       view: chart.view,
       plot: chart.axes?.plot ?? null,
       xTicks: chart.axes?.x.labels ?? [],

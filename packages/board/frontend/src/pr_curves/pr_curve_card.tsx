@@ -24,7 +24,7 @@ const KINDS: [CurveKind, string][] = [
 
 export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const shown = runs.slice(0, MOST_RUNS);
-  const { tables, failure, nothing, said } = useTables(
+  const { tables, failure, nothing, note } = useTables(
     tag.id,
     shown.map((run) => run.id),
   );
@@ -41,7 +41,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const side = width > 460 ? Math.min(330, width * 0.48) : 0;
   const w = width - side;
   const tableHeight = side ? 0 : Math.min(26 + 22 * curves.length, 120);
-  const left = [runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : '', said].filter(
+  const left = [runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : '', note].filter(
     Boolean,
   );
   const h = Math.max(100, height - 66 - tableHeight - (left.length ? 20 : 0));

@@ -25,7 +25,7 @@ export interface FoundTables {
   failure: string | null;
   nothing: string | null;
   /** How many steps are within reach of how many; '' of all. */
-  said: string;
+  note: string;
 }
 
 export function useTables(tag: number, runs: number[]): FoundTables {
@@ -46,7 +46,7 @@ export function useTables(tag: number, runs: number[]): FoundTables {
       tables,
       failure,
       nothing: nothingInRange(sent, count(tables.values()), range),
-      said: sent < total ? `${countText(sent)} of ${countText(total)} steps, evenly chosen` : '',
+      note: sent < total ? `${countText(sent)} of ${countText(total)} steps, evenly chosen` : '',
     };
   }, [all, failure, range.from, range.to]);
 }

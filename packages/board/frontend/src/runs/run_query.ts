@@ -6,7 +6,7 @@ import { type Pattern, patternOf } from '../strings/pattern.ts';
 
 export type Value = number | string | boolean | undefined;
 
-/** What a query may ask of a run; `field` may be a hyperparameter, a tag (its last value) or name, steps. */
+/** What a query may read of a run; `field` may be a hyperparameter, a tag (its last value) or name, steps. */
 export interface Subject {
   name: string;
   field(name: string, of: 'last' | 'min' | 'max'): Value;

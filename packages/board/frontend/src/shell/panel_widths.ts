@@ -1,4 +1,4 @@
-/** Widths of the side panels, kept in the browser. */
+/** Widths of the side panels, stored in the browser. */
 import { localSignal } from '../browser/local_storage.ts';
 
 export const runsWidth = localSignal<number>('runs-width', 260);

@@ -49,8 +49,8 @@ export const hparamsByRun = computed(() => {
 const LEAST_BETWEEN_MS = 2000;
 const RETRY_MS = 3000;
 let timer: ReturnType<typeof setTimeout> | undefined;
-let askedAt = -LEAST_BETWEEN_MS;
-let asking: AbortController | null = null;
+let requestedAt = -LEAST_BETWEEN_MS;
+let request: AbortController | null = null;
 
 effect(() => {
   // Anything may change it: a session's start, its end, and each point of a metric.
@@ -59,12 +59,12 @@ effect(() => {
   void serverBoot.value;
   if (!loaded.value) return;
   if (tags.value.some((tag) => tag.kind === 'hparams')) {
-    schedule(askedAt + LEAST_BETWEEN_MS - performance.now());
+    schedule(requestedAt + LEAST_BETWEEN_MS - performance.now());
     return;
   }
   clearTimeout(timer);
   timer = undefined;
-  asking?.abort();
+  request?.abort();
   put(none);
 });
 
@@ -72,18 +72,18 @@ function schedule(wait: number): void {
   timer ??= setTimeout(
     () => {
       timer = undefined;
-      void ask();
+      void fetchHparams();
     },
     Math.max(0, wait),
   );
 }
 
-async function ask(): Promise<void> {
+async function fetchHparams(): Promise<void> {
   // A response to an earlier request is ignored.
-  asking?.abort();
+  request?.abort();
   const mine = new AbortController();
-  asking = mine;
-  askedAt = performance.now();
+  request = mine;
+  requestedAt = performance.now();
   try {
     const reply = await getJson<HparamsReply>('hparams', {}, mine.signal);
     if (!mine.signal.aborted) put(reply);

@@ -21,9 +21,9 @@ export function placesInRange(steps: number[], range: StepRange): number[] | nul
 /** The message of a card whose steps are all outside the range; null: it has steps within it. */
 export function nothingInRange(all: number, within: number, { from, to }: StepRange): string | null {
   if (all === 0 || within > 0) return null;
-  const said = (step: number) => count(step);
-  if (from === null) return `Nothing up to step ${said(to ?? 0)}.`;
+  const text = (step: number) => count(step);
+  if (from === null) return `Nothing up to step ${text(to ?? 0)}.`;
   return to === null
-    ? `Nothing from step ${said(from)} on.`
-    : `Nothing between steps ${said(from)} and ${said(to)}.`;
+    ? `Nothing from step ${text(from)} on.`
+    : `Nothing between steps ${text(from)} and ${text(to)}.`;
 }

@@ -42,7 +42,7 @@ function setSaveState(name: string, state: SaveState): void {
   saveStates.value = new Map(saveStates.peek()).set(name, state);
 }
 
-/** A signal whose value is kept under a name: a list, or an object whose keys are joined one by one. */
+/** A signal whose value is saved under a name: a list, or an object whose keys are merged one by one. */
 export function savedDocument<T extends object>(name: string, fallback: T): Signal<T> {
   const fitting = (document: unknown): T | undefined =>
     typeof document === 'object' && document !== null && Array.isArray(document) === Array.isArray(fallback)

@@ -1,4 +1,4 @@
-/** What modules of the page ask of a browser when they are loaded: for unit tests, which have none. */
+/** The browser objects that modules of the page use when they are loaded: for unit tests, which have no browser. */
 
 const nothing = () => undefined;
 const style = { getPropertyValue: (name: string) => (name.startsWith('--run-') ? `#${name}` : '#000000') };

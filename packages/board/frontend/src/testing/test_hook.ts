@@ -1,22 +1,39 @@
 /**
  * window.__board: what the page shows, for browser tests and benchmarks; read-only. Only `node build.mjs
- * --test-hooks` builds it: in the product `expose` is empty, and esbuild drops its calls.
+ * --test-hooks` builds it: in the product these functions are empty, and esbuild drops their calls.
  */
+import { useEffect } from 'preact/hooks';
 
 /** Set by build.mjs; there is no such name under node. */
 declare const TEST_HOOKS: boolean | undefined;
 
-let getters: Record<string, () => unknown> | null = null;
+type Getter = () => unknown;
+let getters: Record<string, Getter> | null = null;
+const lists = new Map<string, Map<string, Getter>>();
 
 /** Adds `window.__board[name]`; the getter returns plain data. */
-export function expose(name: string, getter: () => unknown): void {
+export function expose(name: string, getter: Getter): void {
   if (typeof TEST_HOOKS === 'undefined' || !TEST_HOOKS) return;
   getters ??= makeBoard();
   getters[name] = getter;
 }
 
-function makeBoard(): Record<string, () => unknown> {
-  const found: Record<string, () => unknown> = {};
+/** Adds an item to the list `window.__board[name]` while the component is in the document. */
+export function useExposed(name: string, id: string, getter: Getter): void {
+  if (typeof TEST_HOOKS === 'undefined' || !TEST_HOOKS) return;
+  useEffect(() => {
+    const items = lists.get(name) ?? new Map<string, Getter>();
+    lists.set(name, items);
+    items.set(id, getter);
+    expose(name, () => [...items.values()].map((read) => read()));
+    return () => {
+      if (items.get(id) === getter) items.delete(id);
+    };
+  });
+}
+
+function makeBoard(): Record<string, Getter> {
+  const found: Record<string, Getter> = {};
   const value = new Proxy({}, { get: (_, name) => (typeof name === 'string' ? found[name]?.() : undefined) });
   Object.defineProperty(window, '__board', { value });
   return found;

@@ -14,20 +14,20 @@ export interface TextRow {
   cut: boolean;
 }
 
-const MOST_KEPT = 400;
-const kept = new Map<string, Promise<TextRow | null>>();
+const MOST_CACHED = 400;
+const cached = new Map<string, Promise<TextRow | null>>();
 
 /** The texts of an event; null: the server has lost it. A failed request is sent again at the next call. */
 export function textOf(place: Place): Promise<TextRow | null> {
   const key = placeKey(place);
-  let found = kept.get(key);
+  let found = cached.get(key);
   if (!found) {
     const { run, tag, row } = place;
     const page = getJson<{ rows: TextRow[] }>('text', { run, tag, row });
     found = page.then((reply) => reply.rows[0] ?? null);
-    found.catch(() => kept.delete(key));
-    kept.set(key, found);
-    if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value!);
+    found.catch(() => cached.delete(key));
+    cached.set(key, found);
+    if (cached.size > MOST_CACHED) cached.delete(cached.keys().next().value!);
   }
   return found;
 }

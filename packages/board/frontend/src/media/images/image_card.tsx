@@ -1,15 +1,15 @@
 /** The card of a tag of images: every step of each run, alone, side by side or compared. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { CardProps } from '../../cards/card.ts';
 import { StepBar } from '../../cards/step_bar.tsx';
 import { RunName } from '../../runs/run_name.tsx';
 import { safeText } from '../../strings/safe_text.ts';
+import { useExposed } from '../../testing/test_hook.ts';
 import { choiceOf, compare, lookOf, setChoice } from '../media_view.ts';
 import { PartnerBar } from '../partner_bar.tsx';
 import { imageKeys } from './image_keys.ts';
 import { useImageMenu } from './image_menu.ts';
 import { ImagePane, type PaneState } from './image_pane.tsx';
-import { exposeImages } from './image_test_hook.ts';
 import { ImageTools } from './image_tools.tsx';
 import { bestColumns } from './tile_grid.ts';
 import { useImagePanes, usePaneStates } from './use_image_panes.ts';
@@ -36,17 +36,14 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
   const look = lookOf(tag.name);
   useImageMenu(tag, step, drawn, states, root);
 
-  useEffect(
-    () =>
-      exposeImages(card.id, () => ({
-        tag: tag.name,
-        step,
-        steps: steps.length,
-        own: choice.step !== undefined,
-        states,
-      })),
-    [card.id, tag.name, step, steps, states, choice.step],
-  );
+  useExposed('images', card.id, () => ({
+    id: card.id,
+    tag: tag.name,
+    step,
+    steps: steps.length,
+    own: choice.step !== undefined,
+    panes: [...states].map(([run, state]) => ({ run, ...state })),
+  }));
 
   const tiles = tileSizes(drawn.length || 1, width, height - (mode === 'off' ? 0 : STEPS));
   const samples = Math.max(1, ...[...states.values()].map((state) => state.samples));

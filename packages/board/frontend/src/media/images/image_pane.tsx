@@ -12,8 +12,6 @@ export interface PaneState {
   width: number;
   height: number;
   samples: number;
-  /** From the request to the painted picture. */
-  waitedMs: number;
   difference: Difference | null;
   failure: string | null;
   /** The file that was painted. */
@@ -41,20 +39,17 @@ interface PaneProps {
 export function ImagePane(props: PaneProps) {
   const { wanted, other, mode, wipe, gain, adjustment, zoom, width, height } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [pictures, set] = useState<{ key: string; a: Picture; b: Picture | null; since: number } | null>(
-    null,
-  );
+  const [pictures, set] = useState<{ key: string; a: Picture; b: Picture | null } | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
   const key = keyOf(wanted) + (other && mode !== 'off' ? ` / ${keyOf(other)}` : '');
 
   useEffect(() => {
     let here = true;
-    const since = performance.now();
     void Promise.all([pictureOf(wanted), other && mode !== 'off' ? pictureOf(other) : null]).then(
       ([a, b]) => {
         if (!here) return;
         setFailure(null);
-        set({ key, a, b, since });
+        set({ key, a, b });
       },
       (error) => {
         if (!here) return;
@@ -66,7 +61,6 @@ export function ImagePane(props: PaneProps) {
           width: 0,
           height: 0,
           samples: 0,
-          waitedMs: 0,
           difference: null,
           failure: message,
           item: null,
@@ -89,7 +83,6 @@ export function ImagePane(props: PaneProps) {
       width: pictures.a.bitmap.width,
       height: pictures.a.bitmap.height,
       samples: pictures.a.samples,
-      waitedMs: performance.now() - pictures.since,
       difference,
       failure: null,
       item: pictures.a.item,

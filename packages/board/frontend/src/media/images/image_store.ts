@@ -1,4 +1,4 @@
-/** Decoded images, the latest ones kept; a neighbour that was fetched ahead paints at once. */
+/** A cache of decoded images; a prefetched neighbour paints at once. */
 import { type BlobItem, fetchItem, itemsOf, type Place, placeKey } from '../blob_rows.ts';
 
 export interface Wanted extends Place {
@@ -12,9 +12,9 @@ export interface Picture {
   samples: number;
 }
 
-const MOST_PIXELS = 64e6; // all kept bitmaps together: 256 MB at most
+const MOST_PIXELS = 64e6; // all cached bitmaps together: 256 MB at most
 const MOST_IMAGE = 64e6;
-const kept = new Map<string, { picture: Promise<Picture>; pixels: number }>();
+const cached = new Map<string, { picture: Promise<Picture>; pixels: number }>();
 let pixels = 0;
 
 export const keyOf = (wanted: Wanted): string => `${placeKey(wanted)} ${wanted.sample}`;
@@ -22,31 +22,31 @@ export const keyOf = (wanted: Wanted): string => `${placeKey(wanted)} ${wanted.s
 /** The image of a row; a failed request is sent again at the next call. */
 export function pictureOf(wanted: Wanted): Promise<Picture> {
   const key = keyOf(wanted);
-  const old = kept.get(key);
+  const old = cached.get(key);
   if (old) {
-    kept.delete(key);
-    kept.set(key, old);
+    cached.delete(key);
+    cached.set(key, old);
     return old.picture;
   }
   const entry = { picture: load(wanted), pixels: 0 };
-  kept.set(key, entry);
+  cached.set(key, entry);
   entry.picture.then(
     ({ bitmap }) => {
       entry.pixels = bitmap.width * bitmap.height;
       pixels += entry.pixels;
       drop();
     },
-    () => kept.delete(key),
+    () => cached.delete(key),
   );
   return entry.picture;
 }
 
 function drop(): void {
-  for (const [key, { pixels: size }] of kept) {
-    if (pixels <= MOST_PIXELS || kept.size <= 2) return;
+  for (const [key, { pixels: size }] of cached) {
+    if (pixels <= MOST_PIXELS || cached.size <= 2) return;
     if (!size) continue;
     // Not closed: a card may still draw it. The collector takes it when the last one lets go.
-    kept.delete(key);
+    cached.delete(key);
     pixels -= size;
   }
 }

@@ -17,7 +17,7 @@ export function NewChart() {
     setOpen(false);
     button.current?.focus();
   };
-  const { ok, says } = found(text);
+  const { ok, message } = found(text);
   return (
     <>
       <button ref={button} type="button" class="tool" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -45,7 +45,7 @@ export function NewChart() {
                 onInput={(event) => setText(event.currentTarget.value)}
               />
             </label>
-            <p class="faint">{says}</p>
+            <p class="faint">{message}</p>
             <button type="submit" class="primary" disabled={!ok}>
               Add the chart
             </button>
@@ -57,23 +57,23 @@ export function NewChart() {
 }
 
 /** What a text would make. */
-function found(text: string): { ok: boolean; says: string } {
+function found(text: string): { ok: boolean; message: string } {
   if (text === '') {
-    const says = `All matching tags are drawn on one chart. Expressions may use + − * / ( ), ${FUNCTIONS.join(', ')}; a tag in {braces} may contain any character.`;
-    return { ok: false, says };
+    const message = `All matching tags are drawn on one chart. Expressions may use + − * / ( ), ${FUNCTIONS.join(', ')}; a tag in {braces} may contain any character.`;
+    return { ok: false, message };
   }
   const { kind, text: written } = parseMade(text);
   if (kind === 'expression') {
     const { tags, missing } = variablesOf(written, scalarTags.value);
     if (missing.length > 0)
-      return { ok: false, says: `There is no tag ${safeText(missing.join(', '), 160)}.` };
-    if (tags.length === 0) return { ok: false, says: 'It does not name a tag yet.' };
-    return { ok: true, says: `Uses ${safeText(tags.map((tag) => tag.name).join(', '), 160)}.` };
+      return { ok: false, message: `There is no tag ${safeText(missing.join(', '), 160)}.` };
+    if (tags.length === 0) return { ok: false, message: 'It does not name a tag yet.' };
+    return { ok: true, message: `Uses ${safeText(tags.map((tag) => tag.name).join(', '), 160)}.` };
   }
   const { tags, count, error } = tagsOfPattern(written, scalarTags.value);
-  if (error !== null) return { ok: false, says: `The pattern is not valid: ${error}.` };
-  if (count === 0) return { ok: false, says: 'No tag matches.' };
+  if (error !== null) return { ok: false, message: `The pattern is not valid: ${error}.` };
+  if (count === 0) return { ok: false, message: 'No tag matches.' };
   const names = safeText(tags.map((tag) => tag.name).join(', '), 160);
   const cut = count > tags.length ? `, of which the first ${tags.length} are drawn` : '';
-  return { ok: true, says: `${counted(count, 'tag')}${cut}: ${names}` };
+  return { ok: true, message: `${counted(count, 'tag')}${cut}: ${names}` };
 }

@@ -1,4 +1,4 @@
-/** Views kept under a name: an address each, in the board's state file or in the browser. */
+/** Named views: an address each, saved in the board's state file or in the browser. */
 
 import { address } from '../../address/url_state.ts';
 import { copyText } from '../../browser/clipboard.ts';

@@ -27,8 +27,8 @@ export function cell(run: Run, column: string): unknown {
 
 export const shownColumns = computed(() => {
   // Fields of the present condition are shown as columns.
-  const asked = query.value.fields.filter((f) => f !== 'name' && !columns.value.includes(f));
-  return [...columns.value, ...asked];
+  const conditionFields = query.value.fields.filter((f) => f !== 'name' && !columns.value.includes(f));
+  return [...columns.value, ...conditionFields];
 });
 
 export const rows = computed<Row[]>(() => {
