@@ -37,7 +37,7 @@ def _elementwise(scalar: Callable[..., float]) -> Callable[..., np.ndarray]:
     return over_arrays
 
 
-# ---- error function and its kin (chapter 7) ----
+# ---- error functions (chapter 7) ----
 
 erf = _elementwise(math.erf)
 erfc = _elementwise(math.erfc)
@@ -171,7 +171,7 @@ def fresnel_sin(x: float) -> float:
     return math.nan if math.isnan(x) else _fresnel(x).imag
 
 
-# ---- gamma and its kin (chapter 6, 23.2) ----
+# ---- gamma functions (chapter 6, 23.2) ----
 
 
 @_elementwise

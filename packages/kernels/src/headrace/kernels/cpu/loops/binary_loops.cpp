@@ -83,8 +83,35 @@ hr_code broadcast(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
 
 }  // namespace
 
+namespace {
+
+// Rows up to this long are converted without calls.
+constexpr int64_t kShortRow = 64;
+
+template <class T>
+HR_CLONES int32_t short_row(Form form, BinaryLoops::Loop loop, bool narrows, const T* a, const T* b,
+                            void* out, int64_t n) {
+  float wide_a[kShortRow], wide_b[kShortRow], wide_out[kShortRow];
+  const int64_t n_a = form == kWithLeft ? 1 : n, n_b = form == kWithRight ? 1 : n;
+  for (int64_t i = 0; i < n_a; ++i) wide_a[i] = float(a[i]);
+  for (int64_t i = 0; i < n_b; ++i) wide_b[i] = float(b[i]);
+  const int32_t faults = loop(wide_a, wide_b, narrows ? wide_out : out, n);
+  if (narrows)
+    for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = T(wide_out[i]);
+  return faults;
+}
+
+}  // namespace
+
 int32_t in_float_blocks(hr_dtype dtype, Form form, BinaryLoops::Loop loop, hr_dtype result,
                         const void* a, const void* b, void* out, int64_t n) {
+  if (n <= kShortRow) {
+    const bool narrow_result = is_narrow(result);
+    return dtype == HR_HALF ? short_row(form, loop, narrow_result, static_cast<const half*>(a),
+                                        static_cast<const half*>(b), out, n)
+                            : short_row(form, loop, narrow_result, static_cast<const bfloat16*>(a),
+                                        static_cast<const bfloat16*>(b), out, n);
+  }
   constexpr int64_t kBlock = 512;
   float wide_a[kBlock], wide_b[kBlock], wide_out[kBlock];
   const bool narrows = is_narrow(result);

@@ -10,7 +10,7 @@
 
 namespace hr {
 
-// Made in prepare, run in compute; strides and offsets in elements, negative ones welcome.
+// Made in prepare, run in compute. Strides and offsets are in elements and may be negative.
 class StridedCopy {
  public:
   static constexpr int32_t kMostDims = 3 * HR_MAX_RANK;

@@ -71,7 +71,7 @@ class Program {
   const desc& at(int memory) const { return memories_[memory].d; }
 
   size_t workspace() const { return workspace_ + scratchpad_; }
-  // external[i] in the order of the indices above; workspace as large as asked for.
+  // external[i] in the order of the indices above; workspace of the requested size.
   hr_code run(hr_ctx* ctx, void* const* external, void* workspace) const;
 
  private:

@@ -1,4 +1,4 @@
-// Segment reductions (SegmentSum and its kin): sorted, unsorted and sparse, with gradients.
+// Segment reductions (SegmentSum, SegmentMean, ...): sorted, unsorted and sparse, with gradients.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

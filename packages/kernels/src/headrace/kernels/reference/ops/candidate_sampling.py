@@ -20,7 +20,7 @@ def _sampler(
 
     Args:
       probabilities: of all classes, as they are now.
-      learn: told the true classes after each draw.
+      learn: called with the true classes after each draw.
     """
     generator = node_generator(attrs)
     wanted, unique = attrs["num_sampled"], attrs["unique"]

@@ -1,7 +1,7 @@
 """Random numbers: right in distribution, from NumPy's generators instead of TensorFlow's.
 
 A stateful op draws from a generator of its own, made once per node from (seed, seed2), so that
-its stream goes on whatever shapes it is asked for; both 0 means a seed from the system.
+its stream continues for any requested shape; both 0 means a seed from the system.
 """
 
 from __future__ import annotations

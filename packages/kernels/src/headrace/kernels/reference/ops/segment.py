@@ -29,7 +29,7 @@ def segment_prod(attrs: Attrs, data: np.ndarray, ids: np.ndarray, *count: np.nda
 
 @kernel("SegmentMax", "SegmentMaxV2")
 def segment_max(attrs: Attrs, data: np.ndarray, ids: np.ndarray, *count: np.ndarray) -> np.ndarray:
-    # Without a count, an id that nobody has gives 0; with one, the least value.
+    # Without a count, an id without rows gives 0; with one, the least value.
     empty = _least(data) if count else 0
     return _ordered(np.maximum, empty, data, ids, *count)
 

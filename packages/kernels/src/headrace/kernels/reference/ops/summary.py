@@ -144,7 +144,7 @@ def image_summary(attrs: Attrs, tag: np.ndarray, tensor: np.ndarray) -> np.ndarr
     message = Summary()
     for number, image in enumerate(tensor[:count]):
         pixels = image if image.dtype == np.uint8 else _shown(image, attrs["bad_color"])
-        # one image asked for has no number; several have, even where one came
+        # a max_images of one gives no number; of several it does, even for a batch of one
         name = tag.item().decode() + "/image"
         value = message.value.add(tag=name if attrs["max_images"] == 1 else f"{name}/{number}")
         value.image.height, value.image.width, value.image.colorspace = image.shape

@@ -1,4 +1,4 @@
-// Sums over named indices: each operand packed as matrices, multiplied, and laid out as asked.
+// Sums over named indices: packs each operand as matrices, multiplies them and arranges the result.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>

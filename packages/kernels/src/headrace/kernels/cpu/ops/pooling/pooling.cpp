@@ -210,12 +210,13 @@ hr_code compute_max_with_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor*
       ctx, s.images, grain_of(2 * image * int64_t(sizeof(T))), [&](int64_t b, int64_t e) {
         over_images(s, x, b, e,
                     [&](int64_t i, int64_t o, int64_t c, int64_t width, const int32_t* at) {
-                      for (int64_t j = 0; j < width; ++j) {
-                        const int64_t to = (i * s.out_positions() + o) * s.channels + c + j;
-                        const int64_t from = at[j] * s.channels + c + j;
-                        y[to] = x[i * image + from];
-                        where.put(to, from + (p.include_batch ? i * image : 0));
-                      }
+                      const int64_t to = (i * s.out_positions() + o) * s.channels + c;
+                      const T* from = x + i * image + c;
+                      const int64_t channels = s.channels;
+                      const int64_t first = c + (p.include_batch ? i * image : 0);
+                      for (int64_t j = 0; j < width; ++j) y[to + j] = from[at[j] * channels + j];
+                      for (int64_t j = 0; j < width; ++j)
+                        where.put(to + j, first + at[j] * channels + j);
                     });
       });
   return HR_OK;

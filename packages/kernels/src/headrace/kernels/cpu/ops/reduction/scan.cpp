@@ -102,11 +102,12 @@ template <class Op, class T>
 hr_code compute_cumulative(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
                            hr_tensor* const* out, void*) {
   using C = Compute<T>;
-  const auto& p = *static_cast<const LinePlan*>(plan_);
-  const T* x = read<T>(in[0]);
-  T* y = write<T>(out[0]);
-  parallel_ranges(ctx, p.outer * p.inner, grain_of(2 * p.n * int64_t(sizeof(T))),
+  const auto& plan = *static_cast<const LinePlan*>(plan_);
+  parallel_ranges(ctx, plan.outer * plan.inner, grain_of(2 * plan.n * int64_t(sizeof(T))),
                   [&](int64_t begin, int64_t end) {
+                    const LinePlan p = plan;  // copies, which stay in registers
+                    const T* x = read<T>(in[0]);
+                    T* y = write<T>(out[0]);
                     for (int64_t k = begin; k < end; ++k) {
                       const int64_t first = k / p.inner * p.n * p.inner + k % p.inner;
                       C total = Op::template start<C>();

@@ -228,7 +228,7 @@ hr_code prepare_slice(void*, hr_request* r) {
   return HR_OK;
 }
 
-// StridedSlice and its kin whose begin, end or strides are read at run.
+// A StridedSlice whose begin, end or strides are known only when it runs.
 struct RunStridedPlan {
   SliceMasks masks;
   bool by_data;
