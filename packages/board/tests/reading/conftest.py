@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fixtures.scanners import SCANNERS
 
 from headrace.board.board import Board
 
@@ -28,3 +30,9 @@ def follow(tmp_path: Path) -> Iterator[Callable[[], Board]]:
 def either_scanner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs a test once with each scanner."""
     monkeypatch.setenv("HEADRACE_BOARD_SCANNER", request.param)
+
+
+@pytest.fixture(params=sorted(SCANNERS))
+def scanner(request: pytest.FixtureRequest) -> Any:
+    """Each of the two scanners, at the first byte of a file."""
+    return SCANNERS[request.param]()

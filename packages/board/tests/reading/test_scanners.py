@@ -13,89 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures import corrupted_logs, event_logs
+from fixtures.scanners import (
+    SCANNERS,
+    assert_scanners_agree,
+    points,
+    read_all,
+    tags_of,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.board.board import Board
-from headrace.board.reading import scan_batch, scan_events, scan_events_python
-from headrace.board.reading.scan_batch import DEAD, END, FAILED, LOST, MORE, TORN, ScanBatch
+from headrace.board.reading.scan_batch import END, FAILED, LOST, MORE, TORN
 from headrace.board.reading.scanner import scanner_name
-from headrace.board.store.tag_entry import TagEntry
-from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event, SessionLog
 from headrace.formats.record_file import frame, read_records
-
-SCANNERS = {
-    "native": scan_events.EventScanner,
-    "python": scan_events_python.EventScanner,
-}
-
-
-@pytest.fixture(params=sorted(SCANNERS))
-def scanner(request: pytest.FixtureRequest) -> Any:
-    return SCANNERS[request.param]()
-
-
-def read_all(scanner: Any, path: Path, limit: int = 1 << 20) -> list[ScanBatch]:
-    batches = []
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        while True:
-            batches.append(scanner.scan(fd, limit))
-            if batches[-1].state != MORE:
-                return batches
-    finally:
-        os.close(fd)
-
-
-def tags_of(batches: list[ScanBatch]) -> list[TagEntry]:
-    return [tag for batch in batches for tag in batch.new_tags]
-
-
-def points(batches: list[ScanBatch]) -> dict[str, list[tuple[int, float, float]]]:
-    found: dict[str, list[tuple[int, float, float]]] = {}
-    tags: list[TagEntry] = []
-    for batch in batches:
-        tags += batch.new_tags
-        for i, tag in enumerate(batch.scalars.tags.tolist()):
-            rows = slice(batch.scalars.bounds[i], batch.scalars.bounds[i + 1])
-            columns = [column[rows].tolist() for column in batch.scalars.columns]
-            found.setdefault(tags[tag].name, []).extend(zip(*columns))
-    return found
-
-
-def everything(batches: list[ScanBatch]) -> list[Any]:
-    """All that a scanner says, in a form that compares (NaN equals NaN)."""
-    said = []
-    for batch in batches:
-        said.append(
-            (
-                batch.offset,
-                batch.state,
-                batch.records,
-                repr(batch.first_wall),
-                repr(batch.last_wall),
-                batch.new_tags,
-                batch.starts,
-                batch.gaps,
-                batch.open_gap,
-                batch.dropped,
-                batch.dropped_from,
-                batch.error,
-                batch.wide.tolist(),
-            )
-        )
-        for rows in (batch.scalars, batch.blobs):
-            said.append((rows.tags.tolist(), rows.bounds.tolist()))
-            said += [(column.dtype.str, repr(column.tolist())) for column in rows.columns]
-    return said
-
-
-def assert_scanners_agree(path: Path, limit: int = 1 << 20) -> list[ScanBatch]:
-    native = read_all(SCANNERS["native"](), path, limit)
-    python = read_all(SCANNERS["python"](), path, limit)
-    assert everything(native) == everything(python)
-    return native
 
 
 def test_the_native_scanner_is_used_unless_the_other_is_selected(
@@ -307,50 +239,6 @@ def test_a_record_longer_than_a_block_is_read(scanner: Any, tmp_path: Path) -> N
     assert [tag.kind for tag in tags_of(batches)] == ["scalar", "graph"]
     assert batches[-1].blobs.columns[3].tolist() == [len(big)]
     assert len(points(batches)["loss"]) == 2
-
-
-def test_a_file_of_nothing_but_damage_dies_with_its_budget(scanner: Any, tmp_path: Path) -> None:
-    record = bytearray(frame(b"\x09" + bytes(8)))
-    record[-6] ^= 1
-    path = corrupted_logs.write_records(tmp_path, bytes(record) * (scan_batch.MAX_GAPS + 100))
-    batches = read_all(scanner, path)
-    assert batches[-1].state == DEAD
-    fd = os.open(path, os.O_RDONLY)
-    assert scanner.scan(fd, 1 << 20).state == DEAD
-    os.close(fd)
-
-
-def test_values_of_tags_beyond_the_limit_cost_no_other_value(scanner: Any, tmp_path: Path) -> None:
-    many = 20_000  # values of tags beyond the limit: more than the gaps that a file may have
-    with EventFileWriter(tmp_path) as writer:
-        for part in range(10):
-            names = [f"tag{part}/{i}" for i in range(10_000)]
-            writer.write(event_logs.simple_event(part, 1.0, [(name, 1.0) for name in names]))
-        for step in range(2):
-            refused = [(f"refused/{i}", 1.0) for i in range(many // 2)]
-            writer.write(event_logs.simple_event(step, 1.0, refused))
-        for step in range(1, 4):
-            writer.write(event_logs.simple_event(step, 1.0, [("tag0/0", 1.0), ("refused/0", 1.0)]))
-    path = Path(writer.path)
-    batches = read_all(scanner, path)
-    assert batches[-1].state == END
-    assert sum(len(batch.new_tags) for batch in batches) == scan_batch.MAX_TAGS
-    assert [step for step, _, _ in points(batches)["tag0/0"]] == [0, 1, 2, 3]
-    assert [gap for batch in batches for gap in batch.gaps] == []
-    assert sum(batch.dropped for batch in batches) == many + 3
-    first = next(batch.dropped_from for batch in batches if batch.dropped)
-    records = [len(record) + 16 for record in read_records(path)]
-    assert first == sum(records[: len(records) - 5])
-
-
-def test_a_tag_s_further_kind_beyond_the_limit_is_dropped_too(tmp_path: Path) -> None:
-    graph = Event(step=1, graph_def=b"g")
-    with EventFileWriter(tmp_path) as writer:
-        names = [("graph_def", 1.0), *((f"tag{i}", 1.0) for i in range(99_999))]
-        writer.write(event_logs.simple_event(0, 1.0, names))
-        writer.write(graph)
-    batches = assert_scanners_agree(Path(writer.path))
-    assert (batches[-1].dropped, len(batches[-1].blobs.tags)) == (1, 0)
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
