@@ -61,7 +61,7 @@ def _from_numpy(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
         return np.array(array).astype(wanted.as_numpy_dtype), wanted
     # As in TF 1.x an array is cast to dtype, except from complex to real.
     if wanted.as_datatype_enum == 7 or (own.is_complex and not wanted.is_complex):
-        raise _refused(value, wanted)
+        raise _conversion_error(value, wanted)
     return np.array(array).astype(wanted.as_numpy_dtype), wanted
 
 
@@ -71,9 +71,9 @@ def _from_strings(array: np.ndarray, wanted: DType | None) -> tuple[np.ndarray, 
         if not all(isinstance(v, (str, bytes)) for v in flat):
             if wanted is None or wanted.as_datatype_enum != 7:
                 return _from_python(array.tolist(), wanted)
-            raise _refused(array, wanted)
+            raise _conversion_error(array, wanted)
     if wanted is not None and wanted.as_datatype_enum != 7:
-        raise _refused(array, wanted)
+        raise _conversion_error(array, wanted)
     made = np.empty(array.shape, object)
     flat_in = array.ravel()
     flat_out = made.reshape(-1)
@@ -87,10 +87,10 @@ def _from_python(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
     kinds: set[str] = set()
     _collect_kinds(value, kinds)
     if "other" in kinds:
-        raise _refused(value, wanted)
+        raise _conversion_error(value, wanted)
     if "str" in kinds:
         if len(kinds) > 1 or (wanted is not None and wanted.as_datatype_enum != 7):
-            raise _refused(value, wanted)
+            raise _conversion_error(value, wanted)
         return _from_strings(_object_array(value), wanted)
     try:
         array = np.array(value)
@@ -99,17 +99,17 @@ def _from_python(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
             f"Argument must be a dense tensor: {value!r} - its rows have different lengths"
         ) from None
     except OverflowError:
-        raise _refused(value, wanted) from None
+        raise _conversion_error(value, wanted) from None
     if array.dtype.kind == "O":
-        raise _refused(value, wanted)
+        raise _conversion_error(value, wanted)
     if wanted is None:
         return _inferred(array, kinds)
     if not _python_fits(kinds, wanted):
-        raise _refused(value, wanted)
+        raise _conversion_error(value, wanted)
     if wanted.is_integer and array.size:
         low, high = int(wanted.min), int(wanted.max)
         if int(array.min()) < low or int(array.max()) > high:
-            raise _refused(value, wanted)
+            raise _conversion_error(value, wanted)
     if wanted.is_quantized:
         made = np.empty(array.shape, wanted.as_numpy_dtype)
         made[wanted.name] = array
@@ -124,7 +124,7 @@ def _inferred(array: np.ndarray, kinds: set[str]) -> tuple[np.ndarray, DType]:
         if array.size == 0 or (int(array.max()) < 2**31 and int(array.min()) >= -(2**31)):
             return array.astype(np.int32), as_dtype(3)
         if array.dtype.kind == "u":
-            raise _refused(array, as_dtype(9))
+            raise _conversion_error(array, as_dtype(9))
         return array, as_dtype(9)
     if array.size == 0 and not kinds:  # [] or nested empty lists
         return array.astype(np.float32), as_dtype(1)
@@ -191,7 +191,7 @@ def _object_array(value: Any) -> np.ndarray:
     return array
 
 
-def _refused(value: Any, wanted: DType | None) -> TypeError:
+def _conversion_error(value: Any, wanted: DType | None) -> TypeError:
     shown = repr(value)
     if len(shown) > 80:
         shown = shown[:77] + "..."

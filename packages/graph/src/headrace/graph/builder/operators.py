@@ -27,7 +27,7 @@ _TRUE_DIVISION = {
 }  # dtype of integers after division
 
 
-def _takes_over(y: Any) -> bool:
+def _other_handles(y: Any) -> bool:
     return type(y) is SparseTensor
 
 
@@ -35,7 +35,7 @@ def binary(op_type: str, name: str) -> Any:
     """Returns the methods of a binary operator: x op y, and the reversed y op x."""
 
     def forward(x: Any, y: Any) -> Any:
-        if type(y) is not Tensor and _takes_over(y):
+        if type(y) is not Tensor and _other_handles(y):
             return NotImplemented
         return op(op_type, x, y, name=name)
 
@@ -78,7 +78,7 @@ def true_division(x: Any, y: Any, name: str = "truediv") -> Tensor:
 
 
 def _divide(x: Any, y: Any) -> Any:
-    if _takes_over(y):
+    if _other_handles(y):
         return NotImplemented
     with x.graph.as_default():
         return true_division(x, y)
@@ -125,7 +125,7 @@ def _abs(x: Any) -> Any:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    if _takes_over(y):
+    if _other_handles(y):
         return NotImplemented
     with x.graph.as_default():
         return matrix_product(x, y)

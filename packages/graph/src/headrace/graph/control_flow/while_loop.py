@@ -125,7 +125,7 @@ def _build_loop(
                 entered._shape = shape
                 graph.prevent_feeding(entered)
                 enters.append(entered)
-        _hold_back(context, enters)
+        _depend_on_outer_pivot(context, enters)
         context.place_enters(enters)
         context.values = set(enters)
         context.loop_enters = enters
@@ -158,7 +158,7 @@ def _build_loop(
     return packed(result, exits)
 
 
-def _hold_back(context: WhileContext, enters: list[Tensor]) -> None:
+def _depend_on_outer_pivot(context: WhileContext, enters: list[Tensor]) -> None:
     """Makes invariants of a nested loop depend on the outer loop's pivot."""
     outer = context.outer_context
     pivot = None

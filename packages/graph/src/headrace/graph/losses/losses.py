@@ -104,7 +104,7 @@ def get_total_loss(
 # ---- weights -------------------------------------------------------------------------------
 
 
-def _present(losses: Tensor, weights: Any, per_batch: bool = False) -> Tensor:
+def _count_nonzero_weights(losses: Tensor, weights: Any, per_batch: bool = False) -> Tensor:
     """Returns the number of losses with nonzero weights."""
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, float32)
@@ -150,7 +150,7 @@ def compute_weighted_loss(
             if reduction == Reduction.MEAN:
                 made = _mean(total, reduce_sum(op("OnesLike", values) * weights))
             elif reduction == _MEAN:
-                made = _mean(total, _present(values, weights))
+                made = _mean(total, _count_nonzero_weights(values, weights))
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
                 made = _mean(total, op("Cast", op("Size", values), DstT=float32))
             else:
@@ -336,7 +336,7 @@ def mean_pairwise_squared_error(
         errors = after(assert_broadcastable(weights, predictions), predictions - labels)
         axes = op("Range", 1, op("Rank", errors), 1)
         zero, one, two = constant(0.0), constant(1.0), constant(2.0)
-        count = _present(errors, weights, per_batch=True)
+        count = _count_nonzero_weights(errors, weights, per_batch=True)
         squares = op("Sum", op("Square", errors), axes, keep_dims=True)
         first = two * _mean(squares, op("Maximum", count - one, zero))
         total = op("Sum", errors, axes, keep_dims=True)

@@ -35,7 +35,7 @@ def _counted(op_name: str, labelled: bool, predicted: bool, summary: str) -> Met
             labels, predictions, weights = matched(
                 cast(labels, _BOOL), cast(predictions, _BOOL), weights
             )
-            hit = op("LogicalAnd", _is(labels, labelled), _is(predictions, predicted))
+            hit = op("LogicalAnd", _equals(labels, labelled), _equals(predictions, predicted))
             return _sum_of(hit, weights, metrics_collections, updates_collections)
 
     function.__doc__ = (
@@ -48,7 +48,7 @@ def _counted(op_name: str, labelled: bool, predicted: bool, summary: str) -> Met
     return function
 
 
-def _is(x: Tensor, wanted: bool) -> Tensor:
+def _equals(x: Tensor, wanted: bool) -> Tensor:
     return x if wanted else op("LogicalNot", x)
 
 
@@ -69,7 +69,7 @@ false_positives = _counted("false_positives", False, True, "false positives")
 false_negatives = _counted("false_negatives", True, False, "false negatives")
 
 
-def _share(hits: Any, misses: Any, name: str) -> Tensor:
+def _safe_ratio(hits: Any, misses: Any, name: str) -> Tensor:
     total = op("AddV2", hits, misses)
     made = op("RealDiv", hits, total)
     return op("SelectV2", op("Greater", total, constant(0.0)), made, constant(0.0), name=name)
@@ -90,8 +90,8 @@ def _ratio(op_name: str, misses: Any, summary: str) -> Metric:
             )
             right, more_right = true_positives(labels, predictions, weights)
             wrong, more_wrong = misses(labels, predictions, weights)
-            value = collect(metrics_collections, _share(right, wrong, "value"))
-            update = _share(more_right, more_wrong, "update_op")
+            value = collect(metrics_collections, _safe_ratio(right, wrong, "value"))
+            update = _safe_ratio(more_right, more_wrong, "update_op")
             return value, collect(updates_collections, update)
 
     function.__doc__ = (

@@ -75,7 +75,7 @@ def _every(x: Tensor) -> Any:
     return list(range(rank)) if rank is not None else op("Range", 0, op("Rank", x), 1)
 
 
-def _even(count: int) -> list[float]:
+def _even_thresholds(count: int) -> list[float]:
     """Returns evenly spaced thresholds from just below 0 to just above 1."""
     inner = [(i + 1) / (count - 1) for i in range(count - 2)]
     return [0.0 - _SMALL, *inner, 1.0 + _SMALL]
@@ -183,7 +183,7 @@ def auc(
         if summation_method not in methods:
             raise ValueError(f"Invalid summation_method: {summation_method}")
         if thresholds is None:
-            limits = _even(num_thresholds)
+            limits = _even_thresholds(num_thresholds)
         else:
             limits = [0.0 - _SMALL, *sorted(float(t) for t in thresholds), 1.0 + _SMALL]
         values, updates = _at_thresholds(labels, predictions, limits, weights, "tp fn tn fp")
@@ -246,7 +246,7 @@ def sensitivity_at_specificity(
     Returns: (sensitivity, update operation that returns the new one).
     Raises: ValueError for a specificity outside of [0, 1].
     """
-    return _one_at_other("sensitivity_at_specificity", specificity, "specificity", labels,
+    return _metric_at_other("sensitivity_at_specificity", specificity, "specificity", labels,
                          predictions, weights, num_thresholds, metrics_collections,
                          updates_collections, name)  # fmt: skip
 
@@ -271,12 +271,12 @@ def specificity_at_sensitivity(
     Returns: (specificity, update operation that returns the new one).
     Raises: ValueError for a sensitivity outside of [0, 1].
     """
-    return _one_at_other("specificity_at_sensitivity", sensitivity, "sensitivity", labels,
+    return _metric_at_other("specificity_at_sensitivity", sensitivity, "sensitivity", labels,
                          predictions, weights, num_thresholds, metrics_collections,
                          updates_collections, name)  # fmt: skip
 
 
-def _one_at_other(
+def _metric_at_other(
     scope: str,
     wanted: float,
     what: str,
@@ -291,16 +291,18 @@ def _one_at_other(
     if wanted < 0 or wanted > 1:
         raise ValueError(f"`{what}` must be in the range [0, 1]. Currently, `{what}` is {wanted}.")
     with variable_scope(name, scope, [predictions, labels, weights]):
-        limits = _even(num_thresholds)
+        limits = _even_thresholds(num_thresholds)
         both = _at_thresholds(labels, predictions, limits, weights, "tp fn tn fp")
         found = [
-            _picked(counts, wanted, what == "specificity", kind)
+            _at_nearest_threshold(counts, wanted, what == "specificity", kind)
             for counts, kind in zip(both, ("value", "update_op"), strict=True)
         ]
         return collect(metrics_collections, found[0]), collect(updates_collections, found[1])
 
 
-def _picked(counts: dict[str, Any], wanted: float, by_specificity: bool, name: str) -> Tensor:
+def _at_nearest_threshold(
+    counts: dict[str, Any], wanted: float, by_specificity: bool, name: str
+) -> Tensor:
     tp, fn, tn, fp = (convert_to_tensor(counts[k]) for k in ("tp", "fn", "tn", "fp"))
     small = constant(_SMALL)
     sensitivity, specificity = tp / (tp + fn + small), tn / (tn + fp + small)

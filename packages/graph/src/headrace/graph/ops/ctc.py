@@ -124,8 +124,8 @@ def ctc_beam_search_decoder_v2(
 
 def _loss_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
     """Scales the gradient that the op returns with the loss; it has no second derivative."""
-    says = "Currently there is no way to take the second derivative of ctc_loss."
-    derivative = op("PreventGradient", node.outputs[1], message=says)
+    message_text = "Currently there is no way to take the second derivative of ctc_loss."
+    derivative = op("PreventGradient", node.outputs[1], message=message_text)
     return [op("ExpandDims", grad, -1) * derivative, None, None, None]
 
 

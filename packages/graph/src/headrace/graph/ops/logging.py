@@ -217,6 +217,6 @@ def _print_gradient(node: Operation, grad: Tensor) -> list[Any]:
     return [grad, *[None] * (len(node.inputs) - 1)]
 
 
-no_gradient("PrintV2", "it prints and says nothing")
+no_gradient("PrintV2", "it only prints")
 no_gradient("Timestamp", "its output is the time")
-no_gradient("Assert", "it only fails or does not")
+no_gradient("Assert", "it only checks a condition")

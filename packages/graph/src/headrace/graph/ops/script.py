@@ -64,5 +64,5 @@ def numpy_function(
 gradient_not_implemented(
     "EagerPyFunc", "it needs eager execution, which is not here; use hr.py_func"
 )
-no_gradient("PyFunc", "a Python function has no gradient of its own")
-no_gradient("PyFuncStateless", "a Python function has no gradient of its own")
+no_gradient("PyFunc", "Python functions are not differentiated")
+no_gradient("PyFuncStateless", "Python functions are not differentiated")

@@ -277,4 +277,4 @@ for _kind in ("Sum", "Mean", "SqrtN"):
     for _suffix in ("Grad", "GradV2"):
         gradient(f"SparseSegment{_kind}{_suffix}")(_sparse_second_gradient(_kind))
 
-no_gradient("UnsortedSegmentJoin", "text has no gradient")
+no_gradient("UnsortedSegmentJoin", "strings have no gradient")

@@ -6,7 +6,7 @@ from headrace.graph.framework.op_registry import gradient_not_implemented, no_gr
 
 for _version in ("", "V2"):
     no_gradient(f"Stack{_version}", "its output is a handle")
-    no_gradient(f"StackClose{_version}", "it closes a handle and says nothing")
+    no_gradient(f"StackClose{_version}", "it closes a handle and has no output")
     for _way in ("Push", "Pop"):
         gradient_not_implemented(
             f"Stack{_way}{_version}",

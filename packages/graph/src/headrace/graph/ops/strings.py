@@ -352,4 +352,4 @@ def unicode_transcode(
 
 for _op_type in op_catalogue.names():
     if op_catalogue.family(_op_type) == "strings":
-        no_gradient(_op_type, "text has no gradient")
+        no_gradient(_op_type, "strings have no gradient")

@@ -6,8 +6,8 @@ from headrace.graph.framework.op_registry import gradient_not_implemented, no_gr
 
 for _kind in "Length ElementShape".split():
     no_gradient(f"TensorList{_kind}", "its output is a size")
-no_gradient("EmptyTensorList", "it makes a list of nothing")
-no_gradient("TensorListReserve", "it makes a list of nothing")
+no_gradient("EmptyTensorList", "it creates an empty list")
+no_gradient("TensorListReserve", "it creates an empty list")
 for _kind in (
     "FromTensor PushBack PushBackBatch SetItem Resize Scatter ScatterV2 ScatterIntoExistingList "
     "Split ConcatLists GetItem PopBack Stack Gather Concat ConcatV2"

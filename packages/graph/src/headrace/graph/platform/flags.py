@@ -150,12 +150,12 @@ class FlagValues:
                 if not words:
                     raise Error(f"Missing value for flag {word}")
                 value = words.pop(0)
-            self._give(flag, value, seen)
+            self._set_flag(flag, value, seen)
         self.__dict__["_parsed"] = True
         self._check(list(self._flags))
         return rest
 
-    def _give(self, flag: _Flag, value: str, seen: set[str]) -> None:
+    def _set_flag(self, flag: _Flag, value: str, seen: set[str]) -> None:
         if flag.multi:
             before = flag.value if flag.name in seen and flag.value else []
             flag.value = [*before, flag.convert(value)]

@@ -124,7 +124,7 @@ class _Wrapper(RNNCell):
         raise NotImplementedError
 
 
-def _keeps_state(part: Any) -> Any:
+def _default_state_filter(part: Any) -> Any:
     """The default dropout_state_filter_visitor: no dropout for c of an LSTM."""
     if isinstance(part, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
@@ -168,7 +168,7 @@ class DropoutWrapper(_Wrapper):
                 "dropout_state_filter_visitor must be callable. Received: "
                 f"{dropout_state_filter_visitor}"
             )
-        self._filter = dropout_state_filter_visitor or _keeps_state
+        self._filter = dropout_state_filter_visitor or _default_state_filter
         self._keep = {
             "input": _probability(input_keep_prob, "input_keep_prob"),
             "state": _probability(state_keep_prob, "state_keep_prob"),

@@ -359,7 +359,7 @@ def import_scoped_meta_graph(
         with blamed(COLLECTION_DEF, unbound_inputs_col_name):
             unbound = message.collection_def[unbound_inputs_col_name].bytes_list.value
             names = [name.decode() for name in unbound]
-        input_map = _bound(names, input_map)
+        input_map = _map_unbound_inputs(names, input_map)
     graph_def = message.graph_def
     if clear_devices:
         copied = type(graph_def)()
@@ -393,7 +393,7 @@ def _unchanged_errors(field: int, key: str | None = None) -> Any:
     return contextlib.nullcontext()
 
 
-def _bound(wanted: list[str], input_map: Any) -> dict[str, Any]:
+def _map_unbound_inputs(wanted: list[str], input_map: Any) -> dict[str, Any]:
     input_map = dict(input_map or {})
     missing = [
         name for name in wanted if name not in input_map and _UNBOUND + name not in input_map

@@ -30,24 +30,24 @@ def assign_update(op: ShapeQuery) -> Shapes:
     return [merge(variable, value)]
 
 
-def _held(op: ShapeQuery, i: int) -> Shape:
+def _variable_shape(op: ShapeQuery, i: int) -> Shape:
     held = op.handle(i)
     return None if held is None else held[1]
 
 
 @shape_rule("read_variable")
 def read_variable(op: ShapeQuery) -> Shapes:
-    return [_held(op, 0)]
+    return [_variable_shape(op, 0)]
 
 
 @shape_rule("read_variables")
 def read_variables(op: ShapeQuery) -> Shapes:
-    return [_held(op, i) for i in range(op.n_outputs)]
+    return [_variable_shape(op, i) for i in range(op.n_outputs)]
 
 
 @shape_rule("variable_shape")
 def variable_shape(op: ShapeQuery) -> Shapes:
-    held = _held(op, 0)
+    held = _variable_shape(op, 0)
     return [(None if held is None else len(held),)]
 
 
@@ -90,14 +90,14 @@ def tensor_array(op: ShapeQuery) -> Shapes:
 
 @shape_rule("tensor_array_read")
 def tensor_array_read(op: ShapeQuery) -> Shapes:
-    return [_held(op, 0)]
+    return [_variable_shape(op, 0)]
 
 
 @shape_rule("tensor_array_gather")
 def tensor_array_gather(op: ShapeQuery) -> Shapes:
     indices, element = op.inputs[1], attr(op, "element_shape")
     if element is None:
-        element = _held(op, 0)
+        element = _variable_shape(op, 0)
     if element is None:
         return [None]
     return [(indices[0] if indices else None, *element)]

@@ -48,12 +48,12 @@ def assign_moving_average(
             decay = op("Cast", decay, DstT=dtype)
         value = convert_to_tensor(value, dtype=dtype)
         if zero_debias:
-            return _without_bias(variable, value, decay)
+            return _zero_debiased_average(variable, value, decay)
         step = (convert_to_tensor(variable) - value) * decay
         return variable.assign_sub(step, name=scope)
 
 
-def _without_bias(variable: Any, value: Tensor, decay: Tensor) -> Any:
+def _zero_debiased_average(variable: Any, value: Tensor, decay: Tensor) -> Any:
     """Keeps a biased average in an extra variable, and assigns the corrected one to `variable`."""
     dtype = variable.dtype.base_dtype
     with variable_scope(variable.op.name), init_scope(), colocate_with(variable.op):

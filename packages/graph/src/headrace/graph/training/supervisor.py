@@ -93,10 +93,10 @@ class Supervisor:
             )
             self._summary_op = _one(summary_op, GraphKeys.SUMMARY_OP, merge_all)
             self._saver = _one(saver, GraphKeys.SAVERS, _default_saver)
-            self._global_step = _given(global_step, get_global_step)
+            self._global_step = _value_or_default(global_step, get_global_step)
         self._writer = None
         if is_chief and logdir:
-            self._writer = _given(summary_writer, lambda: FileWriter(logdir))
+            self._writer = _value_or_default(summary_writer, lambda: FileWriter(logdir))
         elif summary_writer is not Supervisor.USE_DEFAULT:
             self._writer = summary_writer
         self._manager = session_manager or SessionManager(
@@ -348,7 +348,7 @@ class _Service(LooperThread):
         )
 
 
-def _given(value: Any, make: Callable[[], Any]) -> Any:
+def _value_or_default(value: Any, make: Callable[[], Any]) -> Any:
     """Returns the user's value; creates the default for USE_DEFAULT."""
     if isinstance(value, int) and value == Supervisor.USE_DEFAULT:
         return make()
@@ -358,7 +358,7 @@ def _given(value: Any, make: Callable[[], Any]) -> Any:
 def _one(value: Any, key: str, make: Callable[[], Any]) -> Any:
     """Returns the user's value, or the first of a collection, or creates and adds one."""
     found = get_default_graph().get_collection_ref(key)
-    made = _given(value, lambda: found[0] if found else make())
+    made = _value_or_default(value, lambda: found[0] if found else make())
     if made is not None and not any(one is made for one in found):
         found.append(made)
     return made

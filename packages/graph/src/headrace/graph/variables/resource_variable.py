@@ -133,7 +133,7 @@ class ResourceVariable(Variable):
         with get_default_graph().control_dependencies([update]):
             return self._read()
 
-    def _changed_by(
+    def _assign_op(
         self, kind: str, value: Any, name: str | None, read_value: bool, check: bool
     ) -> Any:
         tensor = convert_to_tensor(value, self._dtype)
@@ -156,7 +156,7 @@ class ResourceVariable(Variable):
         read_value: bool = True,
     ) -> Any:
         """Assigns a value; returns the new value, or the Operation if read_value is False."""
-        return self._changed_by("AssignVariableOp", value, name, read_value, True)
+        return self._assign_op("AssignVariableOp", value, name, read_value, True)
 
     def assign_add(
         self,
@@ -166,7 +166,7 @@ class ResourceVariable(Variable):
         read_value: bool = True,
     ) -> Any:
         """Adds a value; returns as `assign`."""
-        return self._changed_by("AssignAddVariableOp", delta, name, read_value, False)
+        return self._assign_op("AssignAddVariableOp", delta, name, read_value, False)
 
     def assign_sub(
         self,
@@ -176,7 +176,7 @@ class ResourceVariable(Variable):
         read_value: bool = True,
     ) -> Any:
         """Subtracts a value; returns as `assign`."""
-        return self._changed_by("AssignSubVariableOp", delta, name, read_value, False)
+        return self._assign_op("AssignSubVariableOp", delta, name, read_value, False)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Returns the VariableDef message, or None if it is outside of export_scope."""

@@ -321,5 +321,5 @@ for _op_type in ("Range", "LinSpace", "OneHot"):
     no_gradient(_op_type, "TensorFlow defines none")
 for _op_type in ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"):
     no_gradient(_op_type, "TensorFlow defines none")
-no_gradient("TileGrad", "Tile's gradient is made of other ops")
+no_gradient("TileGrad", "the gradient of Tile uses other ops")
 no_gradient("DebugGradientRefIdentity", "a reference has no gradient")

@@ -135,14 +135,14 @@ def with_space_to_batch(
     before = min(dims) - 1
     blocks = constant(np.concatenate([np.ones(before, np.int32), rate]), dtype="int32")
     made = op(
-        space_to_batch(x, _led(pads, before), block_shape=blocks),
+        space_to_batch(x, _add_batch_paddings(pads, before), block_shape=blocks),
         num_spatial_dims=n,
         padding="VALID",
     )
-    return batch_to_space(made, _led(crops, before), 0, block_shape=blocks)
+    return batch_to_space(made, _add_batch_paddings(crops, before), 0, block_shape=blocks)
 
 
-def _led(pads: Tensor, before: int) -> Tensor:
+def _add_batch_paddings(pads: Tensor, before: int) -> Tensor:
     """Adds zero paddings for the dimensions between batch and space."""
     if not before:
         return pads

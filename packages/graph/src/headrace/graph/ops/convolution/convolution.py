@@ -488,4 +488,4 @@ for _op_type in (
     "Dilation2DBackpropFilter",
 ):
     no_gradient(_op_type, "TensorFlow defines none")
-no_gradient("_FusedConv2D", "it is made after gradients are")
+no_gradient("_FusedConv2D", "graph passes create it after differentiation")

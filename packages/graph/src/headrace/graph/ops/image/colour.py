@@ -116,15 +116,15 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Ten
     """
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         values, kind = _in_float(image)
-        says = "Gamma should be a non-negative real number."
+        message = "Gamma should be a non-negative real number."
         known = constant_value(gamma) if isinstance(gamma, Tensor) else gamma
         if known is not None:
             if known < 0:
-                raise ValueError(says)
+                raise ValueError(message)
             made = gain * values**gamma
         else:
             good = op("GreaterEqual", gamma, constant(0, dtype=gamma.dtype.base_dtype))
-            with control_dependencies([op("Assert", good, [constant(says.encode())])]):
+            with control_dependencies([op("Assert", good, [constant(message.encode())])]):
                 gamma = identity(gamma)
             made = gain * values**gamma
         return convert_image_dtype(made, kind, saturate=True)

@@ -165,9 +165,9 @@ def _cut(image: Tensor, rows: int, begins: list[Any], sizes: list[Any]) -> Tenso
 
 
 def _checked(conditions: list[tuple[Any, str]]) -> None:
-    for good, says in conditions:
+    for good, message in conditions:
         if isinstance(good, bool) and not good:
-            raise ValueError(says)
+            raise ValueError(message)
 
 
 def _known(*values: Any) -> bool:
@@ -236,11 +236,11 @@ def crop_to_bounding_box(
         return _cut(image, rows, [offset_height, offset_width], [target_height, target_width])
 
 
-def _least(a: Any, b: Any) -> Any:
+def _minimum(a: Any, b: Any) -> Any:
     return min(a, b) if _known(a, b) else op("Minimum", a, b)
 
 
-def _most(a: Any, b: Any) -> Any:
+def _maximum(a: Any, b: Any) -> Any:
     return max(a, b) if _known(a, b) else op("Maximum", a, b)
 
 
@@ -263,13 +263,17 @@ def resize_image_with_crop_or_pad(
         more_height, more_width = target_height - height, target_width - width
         cut = crop_to_bounding_box(
             image,
-            _most(-more_height // 2, 0),
-            _most(-more_width // 2, 0),
-            _least(target_height, height),
-            _least(target_width, width),
+            _maximum(-more_height // 2, 0),
+            _maximum(-more_width // 2, 0),
+            _minimum(target_height, height),
+            _minimum(target_width, width),
         )
         return pad_to_bounding_box(
-            cut, _most(more_height // 2, 0), _most(more_width // 2, 0), target_height, target_width
+            cut,
+            _maximum(more_height // 2, 0),
+            _maximum(more_width // 2, 0),
+            target_height,
+            target_width,
         )
 
 

@@ -143,7 +143,7 @@ def ssim_multiscale(
         factors = list(power_factors)
         for number in range(len(factors)):
             if number:
-                a, b = _halved(a), _halved(b)
+                a, b = _downsample(a), _downsample(b)
             both, structure = _by_channel(a, b, top, filter_size, filter_sigma, k1, k2)
             last = number == len(factors) - 1
             parts.append(op("Relu", reduce_mean(both if last else structure, [-3, -2])))
@@ -152,7 +152,7 @@ def ssim_multiscale(
         return reduce_mean(made, [-1])
 
 
-def _halved(x: Tensor) -> Tensor:
+def _downsample(x: Tensor) -> Tensor:
     """Averages 2x2 pixels; the last row or column is repeated if the size is odd."""
     shape = op("Shape", x)
     flat = op("Reshape", x, op("ConcatV2", [[-1], shape[-3:]], 0))

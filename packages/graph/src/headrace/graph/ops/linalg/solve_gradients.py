@@ -173,12 +173,12 @@ def _exponential_gradient(node: Operation, grad: Tensor) -> Tensor:
 # ---- tridiagonal ---------------------------------------------------------------------------
 
 
-def _ahead(x: Tensor) -> Tensor:
+def _shift_up(x: Tensor) -> Tensor:
     """Shifts rows up by one, with zeros last. Args: x: [..., n, k]."""
     return _padded(x[..., 1:, :], 0, 1)
 
 
-def _behind(x: Tensor) -> Tensor:
+def _shift_down(x: Tensor) -> Tensor:
     """Shifts rows down by one, with zeros first."""
     return _padded(x[..., :-1, :], 1, 0)
 
@@ -197,10 +197,10 @@ def _tridiagonal_solve_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
     diagonals, solution = node.inputs[0], conj(node.outputs[0])
     columns = matrix_transpose(conj(diagonals))
     above, middle, below = columns[..., 0:1], columns[..., 1:2], columns[..., 2:3]
-    turned = op("ConcatV2", [_ahead(below), middle, _behind(above)], -1)
+    turned = op("ConcatV2", [_shift_up(below), middle, _shift_down(above)], -1)
     attrs = {k: node.get_attr(k) for k in ("partial_pivoting", "perturb_singular")}
     into_rhs = op("TridiagonalSolve", matrix_transpose(turned), grad, **attrs)
-    shifted = (_ahead(solution), solution, _behind(solution))
+    shifted = (_shift_up(solution), solution, _shift_down(solution))
     parts = [op("Sum", into_rhs * s, [-1]) for s in shifted]
     return [-op("Pack", parts, axis=-2), into_rhs]
 
@@ -211,10 +211,10 @@ def _tridiagonal_product_gradient(node: Operation, grad: Tensor) -> list[Tensor]
     turned = conj(rhs)
     parts = [
         op("ExpandDims", op("Sum", grad * s, [-1]), -2)
-        for s in (_ahead(turned), turned, _behind(turned))
+        for s in (_shift_up(turned), turned, _shift_down(turned))
     ]
     up, on, down = (matrix_transpose(conj(d)) * grad for d in (above, middle, below))
-    return [*parts, _behind(up) + on + _ahead(down)]
+    return [*parts, _shift_down(up) + on + _shift_up(down)]
 
 
 for _op_type in ("Lu", "MatrixLogarithm"):

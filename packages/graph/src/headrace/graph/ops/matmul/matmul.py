@@ -223,4 +223,4 @@ def _sparse_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
     return [first, second]
 
 
-no_gradient("_FusedMatMul", "it is made after gradients are")
+no_gradient("_FusedMatMul", "graph passes create it after differentiation")

@@ -269,4 +269,4 @@ for _op_type in (
 ):
     no_gradient(_op_type, "TensorFlow defines none")
 for _op_type in ("_MaxPoolWithWindowIndex", "_MaxPoolGradWithWindowIndex"):
-    no_gradient(_op_type, "it is made after gradients are")
+    no_gradient(_op_type, "graph passes create it after differentiation")

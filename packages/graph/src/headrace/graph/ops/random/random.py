@@ -276,5 +276,5 @@ for _op_type in (
     "StatelessTruncatedNormal",
 ):
     no_gradient(_op_type, "its output is drawn at random")
-gradient_not_implemented("RandomCrop", "hr.random_crop, which is made of a Slice, has one")
-gradient_not_implemented("RandomGammaGrad", "the second derivative of a drawn value is not built")
+gradient_not_implemented("RandomCrop", "hr.random_crop, which uses Slice, has a gradient")
+gradient_not_implemented("RandomGammaGrad", "the second derivative of a sample is not implemented")

@@ -27,7 +27,7 @@ def _gather_gradients(grad: Tensor, numbers: Tensor, count: Tensor) -> Tensor:
     return op("UnsortedSegmentSum", grad, numbers, count)
 
 
-def _at(values: Tensor, indices: Tensor, wanted: Tensor) -> Tensor:
+def _values_at(values: Tensor, indices: Tensor, wanted: Tensor) -> Tensor:
     """Returns the values at the wanted indices, 0 for missing entries; both are sorted."""
     none = op("Slice", wanted, [0, 0], [0, -1])
     return op("SparseAddGrad", values, wanted, none, indices)[0]
@@ -83,7 +83,7 @@ def _slice_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]
 @gradient("SparseSliceGrad")
 def _slice_second_gradient(node: Operation, grad: Tensor) -> list[Any]:
     _, indices, start, cut = node.inputs
-    return [_at(grad, indices, cut + start), None, None, None]
+    return [_values_at(grad, indices, cut + start), None, None, None]
 
 
 @gradient("SparseFillEmptyRows")
@@ -117,7 +117,7 @@ def _add_second_gradient(node: Operation, grad_a: Tensor, grad_b: Tensor) -> lis
     kind = grad_a.dtype.base_dtype.name
     real = {"complex64": "float32", "complex128": "float64"}.get(kind, kind)
     total = op("SparseAdd", a, grad_a, shape, b, grad_b, shape, op("Cast", 0, DstT=real))
-    return [_at(total[1], total[0], places), None, None, None]
+    return [_values_at(total[1], total[0], places), None, None, None]
 
 
 def _extreme_of_two_gradient(node: Operation, _: Any, grad: Tensor) -> list[Any]:
@@ -125,15 +125,15 @@ def _extreme_of_two_gradient(node: Operation, _: Any, grad: Tensor) -> list[Any]
     a_indices, a_values, _s, b_indices, b_values, _t = node.inputs
     indices, taken = node.outputs
     dtype = grad.dtype.base_dtype
-    is_a = op("Cast", op("Equal", _at(a_values, a_indices, indices), taken), DstT=dtype)
-    is_b = op("Cast", op("Equal", _at(b_values, b_indices, indices), taken), DstT=dtype)
+    is_a = op("Cast", op("Equal", _values_at(a_values, a_indices, indices), taken), DstT=dtype)
+    is_b = op("Cast", op("Equal", _values_at(b_values, b_indices, indices), taken), DstT=dtype)
     share = grad / (is_a + is_b)
     return [
         None,
-        _at(share * is_a, indices, a_indices),
+        _values_at(share * is_a, indices, a_indices),
         None,
         None,
-        _at(share * is_b, indices, b_indices),
+        _values_at(share * is_b, indices, b_indices),
         None,
     ]
 
