@@ -12,7 +12,8 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.variables.initial_dependencies import without_uninitialized
-from headrace.graph.variables.variable import Variable, variable_kind
+from headrace.graph.variables.variable import Variable
+from headrace.graph.variables.variable_kinds import variable_kind
 
 
 @variable_kind(use_resource=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder import operators
@@ -16,7 +16,6 @@ from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops import state
-from headrace.graph.platform.v2_compat import resource_variables_enabled
 from headrace.graph.typing.aliases import (
     Collections,
     Constraint,
@@ -36,11 +35,8 @@ from headrace.graph.variables.variable_collections import (  # noqa: F401 - wher
     trainable_variables,
     variables_initializer,
 )
+from headrace.graph.variables.variable_kinds import construct
 from headrace.graph.variables.variable_messages import read_variable_def, variable_def
-from headrace.graph.variables.variable_scope import get_variable_scope
-
-_Kind = TypeVar("_Kind", bound="Variable")
-
 
 if TYPE_CHECKING:
     from headrace.graph.framework.operator_types import TensorOperators
@@ -56,56 +52,17 @@ class _ByKind(type):
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             if cls is not Variable:
                 return super().__call__(*args, **kwargs)
-            build = _construct
-            for creator in get_default_graph_creators():
-                build = _wrapped(creator, build)
             names = ("initial_value", "trainable", "collections", "validate_shape")
             kwargs.update(zip(names, args[: len(names)]))
             for name, value in zip(_LATER_ARGUMENTS, args[len(names) :]):
                 kwargs[name] = value
-            return build(**kwargs)
+            return construct(**kwargs)
 
 
 _LATER_ARGUMENTS = (
     "caching_device", "name", "variable_def", "dtype", "expected_shape", "import_scope",
     "constraint", "use_resource", "synchronization", "aggregation", "shape",
 )  # fmt: skip
-
-
-def _construct(**kwargs: Any) -> Any:
-    use_resource = kwargs.pop("use_resource", None)
-    message = kwargs.get("variable_def")
-    if use_resource is None:
-        if message is not None:
-            use_resource = message.is_resource
-        else:
-            use_resource = get_variable_scope().use_resource
-            if use_resource is None:
-                use_resource = resource_variables_enabled()
-    return _kinds[bool(use_resource)](**kwargs)
-
-
-# By use_resource. The package `variables` imports both classes, which register themselves.
-_kinds: dict[bool, type[Variable]] = {}
-
-
-def variable_kind(use_resource: bool) -> Callable[[type[_Kind]], type[_Kind]]:
-    """Decorator: registers the class of `Variable(..., use_resource=use_resource)`."""
-
-    def register(cls: type[_Kind]) -> type[_Kind]:
-        _kinds[use_resource] = cls
-        return cls
-
-    return register
-
-
-def _wrapped(creator: Any, following: Any) -> Any:
-    return lambda **kwargs: creator(following, **kwargs)
-
-
-def get_default_graph_creators() -> list[Any]:
-    """Returns the active creators of variable_creator_scope, outermost first."""
-    return getattr(get_default_graph()._local, "variable_creators", [])
 
 
 class Variable(TensorOperators, metaclass=_ByKind):
