@@ -17,7 +17,7 @@ function slow(edges: number[], counts: number[], wanted: number[]): number[] {
   return out;
 }
 
-test('counts go where they lie, in parts where bins are cut', () => {
+test('counts go to their bins, split where bins are cut', () => {
   assert.deepEqual([...rebin([0, 2, 4], [4, 8], [0, 1, 3, 4])], [2, 6, 4]);
   assert.deepEqual([...rebin([0, 1], [3], [0, 1])], [3]);
 });

@@ -5,9 +5,9 @@ type Vector = [number, number, number];
 
 /** The camera at `camera.position` of a configuration; the default camera without one. */
 export function cameraOfConfig(config: Record<string, unknown> | undefined): Camera {
-  const said = config?.camera;
-  if (typeof said !== 'object' || said === null) return slantCamera;
-  const camera = said as Record<string, unknown>;
+  const found = config?.camera;
+  if (typeof found !== 'object' || found === null) return slantCamera;
+  const camera = found as Record<string, unknown>;
   const position = vectorOf(camera.position);
   if (!position) return slantCamera;
   const target = vectorOf(camera.target) ?? vectorOf(camera.lookAt) ?? [0, 0, 0];
@@ -19,9 +19,9 @@ export function cameraOfConfig(config: Record<string, unknown> | undefined): Cam
 }
 
 /** Of `[x, y, z]` or `{x, y, z}`. */
-function vectorOf(said: unknown): Vector | null {
-  if (typeof said !== 'object' || said === null) return null;
-  const { x, y, z } = said as Record<string, unknown>;
-  const list = Array.isArray(said) ? said.slice(0, 3) : [x, y, z];
+function vectorOf(value: unknown): Vector | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { x, y, z } = value as Record<string, unknown>;
+  const list = Array.isArray(value) ? value.slice(0, 3) : [x, y, z];
   return list.length === 3 && list.every(Number.isFinite) ? (list as Vector) : null;
 }

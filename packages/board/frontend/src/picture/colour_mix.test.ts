@@ -10,7 +10,7 @@ test('colours of the style sheet are read', () => {
   assert.equal(parseColour('url(x)'), null);
 });
 
-test('a mix lies between', () => {
+test('a mixed colour lies between the two', () => {
   assert.equal(mix('#000000', '#ffffff', 0.5), 'rgb(128,128,128)');
   assert.equal(mix('#000', '#fff', 9), 'rgb(255,255,255)');
   assert.equal(isLight('#ffffff') && !isLight('#14161a'), true);

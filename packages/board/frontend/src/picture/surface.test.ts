@@ -13,7 +13,7 @@ test('text of the data cannot leave its element', () => {
   assert.ok(file.includes('font-weight="600"'));
 });
 
-test('a path is drawn as it was said', () => {
+test('a path has the given commands', () => {
   const svg = new SvgSurface(10, 10);
   svg.beginPath();
   svg.moveTo(0, 1);

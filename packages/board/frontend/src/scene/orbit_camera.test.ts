@@ -42,7 +42,7 @@ test('the three axes of any camera are at right angles and of unit length', () =
   }
 });
 
-test('panning moves what is seen by as many pixels', () => {
+test('panning moves the picture by as many pixels', () => {
   for (const camera of [frontCamera, slantCamera, { ...slantCamera, zoom: 3 }]) {
     const [x, y] = seen(panned(camera, 37, -21, W, H), [0, 0, 0], true);
     near(x!, 437);
@@ -50,7 +50,7 @@ test('panning moves what is seen by as many pixels', () => {
   }
 });
 
-test('zooming keeps what is under the pointer', () => {
+test('zooming keeps the point under the pointer', () => {
   const camera = { ...slantCamera, zoom: 1.7, target: [0.1, -0.2, 0.05] as [number, number, number] };
   const point = [0.3, 0.1, -0.4];
   const [x, y] = seen(camera, point, true);

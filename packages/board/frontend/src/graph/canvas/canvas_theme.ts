@@ -6,8 +6,8 @@ import type { Inks } from '../drawing/surface.ts';
 
 export const paintTheme = computed<Theme>(() => {
   void themeVersion.value;
-  const said = document.documentElement.dataset.theme;
-  return said === 'dark' || said === 'contrast' ? said : 'light';
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === 'dark' || chosen === 'contrast' ? chosen : 'light';
 });
 
 export function inks(): Inks {

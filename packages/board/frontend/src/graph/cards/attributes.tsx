@@ -1,4 +1,4 @@
-/** The attributes of an op, as the server words them; long ones in full when asked for. */
+/** The attributes of an op, as the server formats them; long ones in full on request. */
 import { useEffect, useState } from 'preact/hooks';
 import { getJson } from '../../api/client.ts';
 import { messageOf } from '../../api/error_message.ts';
@@ -23,8 +23,8 @@ export function Attributes({ session, op }: { session: Session; op: number }) {
     // The cut text stays until the whole text is fetched.
     if (!whole) setAttrs(null);
     setWrong('');
-    const asked = { index: op, full: whole ? 1 : null };
-    getJson<{ attrs?: Attribute[] }>(`graph/${session.entry.id}/node`, asked, controller.signal).then(
+    const parameters = { index: op, full: whole ? 1 : null };
+    getJson<{ attrs?: Attribute[] }>(`graph/${session.entry.id}/node`, parameters, controller.signal).then(
       (node) => setAttrs(node.attrs ?? []),
       (error) => {
         if (!controller.signal.aborted) setWrong(messageOf(error));

@@ -28,7 +28,7 @@ export function DifferencePanel({ session }: { session: Session }) {
       <section class="g-card g-difference" aria-label="Difference">
         <h3>Difference</h3>
         <p class="g-quiet-text" role="status">
-          {session.comparison.said.value}
+          {session.comparison.message.value}
         </p>
       </section>
     );

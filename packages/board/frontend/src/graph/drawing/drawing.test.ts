@@ -61,7 +61,7 @@ test('a path runs through all its points and stops short of its arrowhead', () =
   ]);
 });
 
-test('colours are colours', () => {
+test('colours are valid hexadecimal colours', () => {
   assert.equal(oklch(1, 0, 0), '#ffffff');
   assert.equal(oklch(0, 0, 0), '#000000');
   for (let hue = 0; hue < 360; hue += 15) assert.match(oklch(0.9, 0.3, hue), /^#[0-9a-f]{6}$/);

@@ -38,13 +38,13 @@ const edges = (view: ViewState) => {
   );
 };
 
-test('the edges of a picture join what is shown, series folded, across the borders of opened groups', () => {
+test('edges of the scene join shown items, with grouped series, across borders of opened groups', () => {
   assert.deepEqual(edges(CLOSED).sort(), ['layer_[0-2] head 1 0', 'x head 0 1', 'x layer_[0-2] 1 0']);
   const open = { ...CLOSED, open: new Set([model.find('head')]) };
   assert.deepEqual(edges(open).sort(), ['layer_[0-2] soft"max 1 0', 'x layer_[0-2] 1 0', 'x soft"max 0 1']);
 });
 
-test('hidden kinds and auxiliary nodes have no edges, and an item that was moved from the side has its own', () => {
+test('hidden kinds and auxiliary nodes have no edges, an item moved to the main graph has', () => {
   const matmul = model.header.strings.ops.indexOf('MatMul');
   assert.deepEqual(edges({ ...CLOSED, hidden: new Set([matmul]) }).sort(), [
     'layer_[0-2] head 1 0',

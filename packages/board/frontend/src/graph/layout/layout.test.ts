@@ -79,7 +79,7 @@ function oracle(graph: LayeredGraph, s: ReturnType<typeof sizes>): Line[] {
   );
 }
 
-test('turned edges leave no cycle, and a loop turns at the edge that leads back', () => {
+test('reversed edges leave no cycle, and a loop is reversed at its back edge', () => {
   // 0 -> 1 (merge) -> 2 -> 3 (next iteration) -> 1, 2 -> 4
   const src = Int32Array.from([0, 1, 2, 3, 2]);
   const dst = Int32Array.from([1, 2, 3, 1, 4]);
@@ -224,7 +224,7 @@ test('1300 children become rows without overlaps', () => {
   assert.ok(placed.width <= 3 * placed.height && placed.height <= 3 * placed.width);
 });
 
-test('children that are opened wide become rows and columns of them, not a ribbon, and none overlap', () => {
+test('wide opened children become rows and columns without overlaps', () => {
   // One feeds all, as a port does; and a chain of wide ones.
   const fan = { n: 41, src: new Int32Array(40), dst: Int32Array.from({ length: 40 }, (_, i) => i + 1) };
   const chain = {

@@ -41,7 +41,7 @@ test('a model knows names, intervals, and the way between', () => {
   assert.equal(model.childTowards(model.root, model.find('layer_2/act/relu')), group);
 });
 
-test('a series stands for its members, and side items have no edges but stubs', () => {
+test('a series stands for its members, and auxiliary nodes have stubs instead of edges', () => {
   const content = groupContent(model, CLOSED, model.root);
   assert.deepEqual(names(content.items), ['x', 'loss', 'layer_[0-3]']);
   assert.deepEqual(names(content.auxiliary), ['save']);
@@ -143,7 +143,7 @@ test('hidden kinds of op leave no item and no edge', () => {
   assert.ok(!content.ports.some((p) => p.outgoing));
 });
 
-test('reveal opens what hides an op, and a member leaves its series', () => {
+test('reveal opens the groups around an op and takes a member out of its series', () => {
   const v = model.find('layer_2/act/relu');
   const view = reveal(model, CLOSED, v);
   assert.deepEqual(names(view.open).sort(), ['layer_2', 'layer_2/act']);

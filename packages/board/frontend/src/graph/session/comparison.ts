@@ -33,7 +33,7 @@ export interface ShownDifference extends Difference {
 export class Comparison {
   readonly shown = signal<ShownDifference | null>(null);
   /** A message while there is nothing to show. */
-  readonly said = signal('');
+  readonly message = signal('');
   private readonly entry: GraphEntry;
   private readonly model: GraphModel;
   private abort: AbortController | null = null;
@@ -54,9 +54,9 @@ export class Comparison {
       this.abort?.abort();
       this.shown.value = null;
       if (other && other.key !== this.entry.key) void this.load(other);
-      else if (name === '') this.said.value = 'Choose a graph to compare with.';
-      else if (other) this.said.value = 'This is the graph itself; choose another one.';
-      else this.said.value = `There is no graph “${name}” in these logs.`;
+      else if (name === '') this.message.value = 'Choose a graph to compare with.';
+      else if (other) this.message.value = 'This is the graph itself; choose another one.';
+      else this.message.value = `There is no graph “${name}” in these logs.`;
     });
     return () => {
       stop();
@@ -67,7 +67,7 @@ export class Comparison {
   private async load(other: GraphEntry): Promise<void> {
     const controller = new AbortController();
     this.abort = controller;
-    this.said.value = 'Comparing…';
+    this.message.value = 'Comparing…';
     try {
       const sides = { a: other.id, b: this.entry.id };
       const [reply, { columns }] = await Promise.all([
@@ -76,7 +76,7 @@ export class Comparison {
       ]);
       if (controller.signal.aborted) return;
       const numbers = columns as unknown as Sums & { kinds: Uint8Array };
-      this.said.value = '';
+      this.message.value = '';
       this.shown.value = {
         other,
         reply,
@@ -87,7 +87,7 @@ export class Comparison {
       };
     } catch (error) {
       if (controller.signal.aborted) return;
-      this.said.value = `The graphs could not be compared: ${messageOf(error)}`;
+      this.message.value = `The graphs could not be compared: ${messageOf(error)}`;
     }
   }
 }

@@ -56,7 +56,7 @@ test('views that are superseded are not laid out, and their scenes not shown', (
   assert.equal(layout.busy.value, false);
 });
 
-test('a long layout that nobody waits for any more is ended', () => {
+test('a long superseded layout is cancelled', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
   const { layout, workers, shown } = client();
   layout.ask(views[0]!);
@@ -80,7 +80,7 @@ test('a cancelled layout never shows, and the next view is laid out', () => {
   assert.deepEqual(shown, [views[1]]);
 });
 
-test('a worker that breaks says why, and another is tried when that is wanted', () => {
+test('a failed worker reports why, and retry starts another', () => {
   const { layout, workers, shown } = client();
   layout.ask(views[0]!);
   workers[0]!.fail('too much recursion');

@@ -36,7 +36,7 @@ function search(): Search {
   );
 }
 
-test('a pattern asked for while a slow one runs is answered itself, not ended for the slow one', async () => {
+test('a pattern that waits for a slow one gets its own result', async () => {
   mock.timers.enable({ apis: ['setTimeout'] });
   const box = search();
   const slow = box.find('(a+)+$');
@@ -60,7 +60,7 @@ test('a pattern asked for while a slow one runs is answered itself, not ended fo
   mock.timers.reset();
 });
 
-test('only the newest of the patterns that wait is searched for', async () => {
+test('only the newest waiting pattern is searched', async () => {
   const box = search();
   const one = box.find('one');
   const two = box.find('two');
@@ -79,7 +79,7 @@ test('only the newest of the patterns that wait is searched for', async () => {
   assert.equal((await three)?.kind, 'found');
 });
 
-test('a worker that breaks says so, and the next pattern has a new one', async () => {
+test('a failed worker is reported, and the next pattern gets a new one', async () => {
   const box = search();
   const lost = box.find('x');
   FakeWorker.all[0]!.fail('out of memory');

@@ -37,7 +37,7 @@ export class Search {
     });
     this.worker = worker;
     worker.addEventListener('message', ({ data }: MessageEvent<SearchReply>) => {
-      if (worker === this.worker) this.heard(data);
+      if (worker === this.worker) this.received(data);
     });
     const { labels, parent, flags, root } = this.model;
     worker.postMessage({ kind: 'names', labels, parent, own: flags, root } satisfies SearchRequest);
@@ -72,7 +72,7 @@ export class Search {
     this.worker!.postMessage({ kind: 'find', serial, pattern, most: MOST } satisfies SearchRequest);
   }
 
-  private heard(data: SearchReply): void {
+  private received(data: SearchReply): void {
     const { running } = this;
     if (!running || data.serial !== running.serial) return;
     if (data.begun) {

@@ -67,11 +67,11 @@ export class Session {
     this.costs = new StepCosts(entry, this.model);
     this.comparison = new Comparison(entry, this.model);
     this.seenText = viewText.peek();
-    const said = decodeView(this.model, entry.key, this.seenText);
-    this.seenView = said ?? CLOSED;
+    const decoded = decodeView(this.model, entry.key, this.seenText);
+    this.seenView = decoded ?? CLOSED;
     this.view = signal(this.firstView(this.seenView, shownBefore));
     // From here on the address names the graph of its view.
-    if (said) graphName.value = entry.key;
+    if (decoded) graphName.value = entry.key;
     this.stops.push(
       effect(() => this.layout.ask(this.view.value)),
       effect(() => {

@@ -26,8 +26,8 @@ export interface ShownCosts {
   memory: Spread;
   /** In how many of the steps each op ran. */
   runs: ArrayLike<number>;
-  /** How many steps were asked for, and how many of them were read. */
-  asked: number;
+  /** How many steps were requested, and how many of them were read. */
+  requested: number;
   read: number;
 }
 
@@ -43,7 +43,7 @@ export class StepCosts {
   readonly chosen = signal<ReadonlySet<number> | null>(null);
   readonly shown = signal<ShownCosts | null>(null);
   /** A message while there is nothing to show. */
-  readonly said = signal('');
+  readonly message = signal('');
   private readonly entry: GraphEntry;
   private readonly model: GraphModel;
   private listTurn = 0;
@@ -101,7 +101,7 @@ export class StepCosts {
       this.traces.value = [...traces].sort((a, b) => Number(this.isOwn(b)) - Number(this.isOwn(a)));
     } catch (error) {
       if (turn === this.listTurn)
-        this.said.value = `The traced steps could not be listed: ${messageOf(error)}`;
+        this.message.value = `The traced steps could not be listed: ${messageOf(error)}`;
     }
   }
 
@@ -111,12 +111,12 @@ export class StepCosts {
     this.shownIds = '';
     if (ids.length === 0) {
       this.shown.value = null;
-      this.said.value = this.nothing();
+      this.message.value = this.nothing();
       return;
     }
     const controller = new AbortController();
     this.abort = controller;
-    this.said.value = 'Reading the traced steps…';
+    this.message.value = 'Reading the traced steps…';
     try {
       const { header, columns } = await getColumns<{ traces: number }>(
         `graph/${this.entry.id}/costs`,
@@ -126,18 +126,18 @@ export class StepCosts {
       if (controller.signal.aborted) return;
       const figures = columns as unknown as Record<string, Float64Array>;
       this.shownIds = ids.join();
-      this.said.value = '';
+      this.message.value = '';
       this.shown.value = {
         time: spread(this.model, figures, 'time_us'),
         memory: spread(this.model, figures, 'memory'),
         runs: figures.runs!,
-        asked: ids.length,
+        requested: ids.length,
         read: header.traces,
       };
     } catch (error) {
       if (controller.signal.aborted) return;
       this.shown.value = null;
-      this.said.value = `The traced steps could not be read: ${messageOf(error)}`;
+      this.message.value = `The traced steps could not be read: ${messageOf(error)}`;
     }
   }
 

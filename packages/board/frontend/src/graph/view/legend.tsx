@@ -43,7 +43,7 @@ export function Legend({ session }: { session: Session }) {
   return <CostLegend session={session} mode={mode} />;
 }
 
-/** Rows, the first of them until all are asked for. */
+/** Rows, the first of them until the reader asks for all. */
 function Rows({ rows, first }: { rows: preact.ComponentChildren[]; first: number }) {
   const [all, setAll] = useState(false);
   return (
@@ -149,12 +149,12 @@ function KindLegend({ session, mode }: { session: Session; mode: 'device' | 'op'
 function DifferenceLegend({ session }: { session: Session }) {
   const theme = paintTheme.value;
   const { value: shown } = session.comparison.shown;
-  const { value: said } = session.comparison.said;
+  const { value: message } = session.comparison.message;
   const counts = shown?.reply.counts;
   return (
     <section class="g-legend" aria-label="Colours: difference">
       <h3>Difference</h3>
-      {!shown && <p class="g-quiet-text">{said}</p>}
+      {!shown && <p class="g-quiet-text">{message}</p>}
       {counts &&
         (
           [
@@ -179,13 +179,13 @@ const TOP = 10;
 
 function CostLegend({ session, mode }: { session: Session; mode: 'time' | 'memory' }) {
   const { value: shown } = session.costs.shown;
-  const { value: said } = session.costs.said;
+  const { value: message } = session.costs.message;
   return (
     <section class="g-legend g-costs" aria-label={`Colours: ${mode}`}>
       <h3>{mode === 'time' ? 'Compute time' : 'Memory'}</h3>
-      {said && (
+      {message && (
         <p class="g-quiet-text" role="status">
-          {safeText(said)}
+          {safeText(message)}
         </p>
       )}
       {shown && <Dearest session={session} cost={mode === 'time' ? shown.time : shown.memory} mode={mode} />}
@@ -219,7 +219,7 @@ function Dearest({ session, cost, mode }: { session: Session; cost: Spread; mode
       </div>
       <p class="g-quiet-text">
         {shown.read === 1 ? 'One step.' : `Medians of ${count(shown.read)} steps.`}
-        {shown.read < shown.asked && ` ${count(shown.asked - shown.read)} more were left out.`}
+        {shown.read < shown.requested && ` ${count(shown.requested - shown.read)} more were left out.`}
       </p>
       <ol class="g-node-links g-top">
         {ranked.slice(0, TOP).map((v) => (

@@ -31,7 +31,7 @@ test('a state of TensorBoard is a view', () => {
   });
 });
 
-test('what is no state of TensorBoard does no harm', () => {
+test('malformed states are ignored', () => {
   assert.deepEqual(bookmarkedViews({ label: 'x' }), []);
   assert.deepEqual(bookmarkedViews([null, 3, 'x']), []);
   assert.deepEqual(

@@ -115,7 +115,7 @@ test('neighbours of one and of all are those of a sort by distance', () => {
   }
 });
 
-test('cosine distance heeds the direction alone', () => {
+test('cosine distance depends on the direction only', () => {
   const points = Float32Array.of(1, 0, 10, 0, 0, 1, -1, 0, 0, 0);
   const near = nearestTo(points, 5, 2, 0, 10, 'cosine');
   assert.deepEqual(

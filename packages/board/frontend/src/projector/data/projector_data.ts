@@ -93,7 +93,7 @@ export function labelOf(point: number): string {
 
 /** Fetches the chosen embedding whenever the choice changes. Returns: a function that ends this. */
 export function followChosen(): () => void {
-  let asked = '';
+  let requested = '';
   let control: AbortController | null = null;
   // Checkpoints and tables change without a notification.
   void loadList();
@@ -103,8 +103,8 @@ export function followChosen(): () => void {
   const endTable = effect(() => {
     const info = chosen.value;
     const key = info ? keyOf(info) : '';
-    if (key === asked) return;
-    asked = key;
+    if (key === requested) return;
+    requested = key;
     control?.abort();
     if (!info) return;
     control = new AbortController();

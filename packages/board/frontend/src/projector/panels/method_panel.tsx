@@ -129,7 +129,7 @@ function TsnePanel() {
         least={0}
         most={2000}
         step={10}
-        said={learningRate.value === 0 ? `auto ${autoRate(n)}` : undefined}
+        text={learningRate.value === 0 ? `auto ${autoRate(n)}` : undefined}
       />
       <Running most={MOST_LAID_OUT.tsne} />
     </>
@@ -152,17 +152,17 @@ interface SliderProps {
   least: number;
   most: number;
   step: number;
-  said?: string | undefined;
+  text?: string | undefined;
 }
 
-function Slider({ title, value, least, most, step, said }: SliderProps) {
+function Slider({ title, value, least, most, step, text }: SliderProps) {
   // While the slider is dragged only the number changes; the layout restarts at the end.
   const [held, hold] = useState<number | null>(null);
   const now = held ?? value.value;
   return (
     <label class="pj-slider">
       <span>{title}</span>
-      <output>{held === null && said ? said : String(Number(now.toFixed(2)))}</output>
+      <output>{held === null && text ? text : String(Number(now.toFixed(2)))}</output>
       <input
         type="range"
         aria-label={title}
@@ -247,15 +247,15 @@ function CustomPanel() {
             type="text"
             aria-label={titles[i]!}
             value={word}
-            onCommit={(said) => {
+            onCommit={(text) => {
               const next = [...words];
-              next[i] = said;
+              next[i] = text;
               customWords.value = next.every((text) => text === '') ? [] : next;
             }}
           />
         </div>
       ))}
-      {custom.value.said && <p class="pj-note">{custom.value.said}</p>}
+      {custom.value.message && <p class="pj-note">{custom.value.message}</p>}
     </>
   );
 }

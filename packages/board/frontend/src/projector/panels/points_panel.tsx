@@ -142,8 +142,8 @@ function Focused({ point }: { point: number }) {
           min={1}
           max={200}
           value={String(neighbourCount.value)}
-          onCommit={(said) => {
-            const value = Math.round(Number(said));
+          onCommit={(text) => {
+            const value = Math.round(Number(text));
             if (Number.isFinite(value)) neighbourCount.value = Math.max(1, Math.min(200, value));
           }}
         />

@@ -61,24 +61,24 @@ export function followSearch(): () => void {
       matches.value = column ? matching(column.values, text, false) : [];
       return;
     }
-    const asked = startWorker('label_search', (why) => {
+    const started = startWorker('label_search', (why) => {
       drop();
       matches.value = [];
       searchFailure.value = why;
     });
-    worker = asked;
+    worker = started;
     timer = setTimeout(() => {
-      asked.terminate();
+      started.terminate();
       matches.value = [];
       searchFailure.value = 'This pattern takes too long.';
     }, SEARCH_MS);
-    asked.onmessage = ({ data }: MessageEvent<{ found?: number[]; failure?: string }>) => {
+    started.onmessage = ({ data }: MessageEvent<{ found?: number[]; failure?: string }>) => {
       clearTimeout(timer);
-      asked.terminate();
+      started.terminate();
       matches.value = data.found ?? [];
       searchFailure.value = data.failure ?? null;
     };
-    asked.postMessage({ values: column.values, query: text });
+    started.postMessage({ values: column.values, query: text });
   });
   return () => {
     end();

@@ -68,12 +68,13 @@ export const boundedPerplexity = (n: number): number =>
   Math.max(1, Math.min(perplexity.value, Math.floor((n - 1) / 3)));
 
 /** The axes of the custom projection, or the reason why there are none. */
-export const custom = computed<{ axes: Float64Array[]; said: string }>(() => {
+export const custom = computed<{ axes: Float64Array[]; message: string }>(() => {
   const shown = table.value;
   const points = values.value;
   const column = labelColumn.value;
   const [left = '', right = '', bottom = '', top = ''] = customWords.value;
-  if (!shown || !points || !column) return { axes: [], said: 'The points have no labels to choose axes by.' };
+  if (!shown || !points || !column)
+    return { axes: [], message: 'The points have no labels to choose axes by.' };
   const axes: Float64Array[] = [];
   for (const [from, to] of [
     [left, right],
@@ -87,12 +88,12 @@ export const custom = computed<{ axes: Float64Array[]; said: string }>(() => {
       const lacking = a.length === 0 ? from : b.length === 0 ? to : null;
       return {
         axes: [],
-        said: lacking === null ? `"${from}" and "${to}" are at one place.` : `No label has "${lacking}".`,
+        message: lacking === null ? `"${from}" and "${to}" are at one place.` : `No label has "${lacking}".`,
       };
     }
     axes.push(axis);
   }
-  return { axes, said: axes.length ? '' : 'Name what is to the left and to the right.' };
+  return { axes, message: axes.length ? '' : 'Name what is to the left and to the right.' };
 });
 
 export const drawn = computed<Drawn | null>(() => {

@@ -7,9 +7,9 @@ const viewCodec: Codec<TimeView | null> = { encode: formatView, decode: parseVie
 
 const markCodec: Codec<TimeView | null> = {
   encode: (range) => (range && range.t0 === range.t1 ? String(Math.round(range.t0)) : formatView(range)),
-  decode: (said) => {
-    const time = said === '' ? Number.NaN : Number(said);
-    return Number.isFinite(time) ? { t0: time, t1: time } : parseView(said);
+  decode: (value) => {
+    const time = value === '' ? Number.NaN : Number(value);
+    return Number.isFinite(time) ? { t0: time, t1: time } : parseView(value);
   },
 };
 

@@ -11,7 +11,7 @@ test('a slice and an area come back from the address as they were', () => {
   }
 });
 
-test('what is no selection, or of a step that is not shown, is none', () => {
+test('malformed selections and those of hidden steps are ignored', () => {
   assert.equal(textOfSlice([1], { trace: 2, slice: 0 }), null);
   for (const text of ['', '0', '5.1', '0.x', '-1.2']) assert.equal(parseSlice(text, [1]), null);
   for (const text of ['', '0.1', '0.9~3', '0.1~2.', '7.1~2']) assert.equal(parseArea(text, [1]), null);

@@ -35,7 +35,7 @@ function made(mostMs: number): { search: NameSearch; workers: ToldWorker[] } {
   return { search, workers };
 }
 
-test('a search waits for its worker to have the names before its time begins', async () => {
+test('the time limit of a search starts when its worker has the names', async () => {
   const { search, workers } = made(20);
   const answer = search.find('x');
   await new Promise((resolve) => setTimeout(resolve, 60));
@@ -46,7 +46,7 @@ test('a search waits for its worker to have the names before its time begins', a
   assert.deepEqual((await answer)!.found, [3]);
 });
 
-test('the newest pattern is next, those between are left out', async () => {
+test('the newest pattern is searched next, those between are skipped', async () => {
   const { search, workers } = made(10_000);
   workers[0]!.say({ ready: true });
   const [first, second, third] = ['a', 'b', 'c'].map((pattern) => search.find(pattern));
@@ -57,7 +57,7 @@ test('the newest pattern is next, those between are left out', async () => {
   assert.deepEqual(workers[0]!.asked, ['a', 'c']);
 });
 
-test('a pattern without end is stopped with its worker, and the next one has a worker of its own', async () => {
+test('an endless pattern is stopped with its worker, and the next one gets a new worker', async () => {
   const { search, workers } = made(20);
   workers[0]!.say({ ready: true });
   const stuck = search.find('(a+)+$');
@@ -72,10 +72,10 @@ test('a pattern without end is stopped with its worker, and the next one has a w
   assert.ok(!workers[1]!.ended);
 });
 
-test('what is not a pattern is said to be none', async () => {
+test('an invalid pattern is reported', async () => {
   const { search, workers } = made(1000);
   workers[0]!.say({ ready: true });
   const answer = search.find('(');
   workers[0]!.say({ error: 'unterminated group' });
-  assert.deepEqual([(await answer)!.wrong, (await answer)!.said], ['pattern', 'unterminated group']);
+  assert.deepEqual([(await answer)!.wrong, (await answer)!.message], ['pattern', 'unterminated group']);
 });

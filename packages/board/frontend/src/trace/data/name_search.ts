@@ -1,11 +1,11 @@
 /** Matches patterns against names in a worker: one at a time, the newest next, each with a time limit. */
 
-export interface NameAnswer {
+export interface NameMatches {
   /** Indices of all names that match, in ascending order. */
   found: ArrayLike<number>;
   wrong: 'pattern' | 'time' | null;
   /** The reason, as a text. */
-  said: string;
+  message: string;
 }
 
 /** The part of Worker that is used; tests replace it. */
@@ -15,9 +15,9 @@ export interface SearchWorker {
   onmessage: ((event: MessageEvent) => void) | null;
 }
 
-interface Asked {
+interface PendingSearch {
   pattern: string;
-  answer: (answer: NameAnswer | null) => void;
+  resolve: (matches: NameMatches | null) => void;
 }
 
 export class NameSearch {
@@ -26,8 +26,8 @@ export class NameSearch {
   private readonly mostMs: number;
   private worker: SearchWorker | null = null;
   private ready = false;
-  private running: Asked | null = null;
-  private next: Asked | null = null;
+  private running: PendingSearch | null = null;
+  private next: PendingSearch | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(start: () => SearchWorker, names: string[], mostMs: number) {
@@ -37,11 +37,11 @@ export class NameSearch {
     this.warm();
   }
 
-  /** Returns: the answer, or null if a newer pattern came first. */
-  find(pattern: string): Promise<NameAnswer | null> {
-    return new Promise((answer) => {
-      this.next?.answer(null);
-      this.next = { pattern, answer };
+  /** Returns: the matches, or null if a newer pattern came first. */
+  find(pattern: string): Promise<NameMatches | null> {
+    return new Promise((resolve) => {
+      this.next?.resolve(null);
+      this.next = { pattern, resolve };
       this.go();
     });
   }
@@ -50,8 +50,8 @@ export class NameSearch {
     clearTimeout(this.timer);
     this.worker?.terminate();
     this.worker = null;
-    this.running?.answer(null);
-    this.next?.answer(null);
+    this.running?.resolve(null);
+    this.next?.resolve(null);
     this.running = null;
     this.next = null;
   }
@@ -68,7 +68,7 @@ export class NameSearch {
         this.go();
       } else {
         const { found = [], error } = data as { found?: ArrayLike<number>; error?: string };
-        this.end({ found, wrong: error === undefined ? null : 'pattern', said: error ?? '' });
+        this.end({ found, wrong: error === undefined ? null : 'pattern', message: error ?? '' });
       }
     };
     worker.postMessage({ names: this.names });
@@ -81,16 +81,16 @@ export class NameSearch {
     this.timer = setTimeout(() => {
       this.worker?.terminate();
       this.warm();
-      this.end({ found: [], wrong: 'time', said: `stopped after ${this.mostMs} ms` });
+      this.end({ found: [], wrong: 'time', message: `stopped after ${this.mostMs} ms` });
     }, this.mostMs);
     this.worker.postMessage({ pattern: this.running.pattern });
   }
 
-  private end(answer: NameAnswer): void {
+  private end(matches: NameMatches): void {
     clearTimeout(this.timer);
     const ended = this.running;
     this.running = null;
-    ended?.answer(answer);
+    ended?.resolve(matches);
     this.go();
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { belongs, nameSpans } from './node_names.ts';
 
-test('a stack stands for its members, any other name for itself', () => {
+test('a series stands for its members, any other name for itself', () => {
   assert.deepEqual(nameSpans('a/MatMul'), ['a/MatMul']);
   assert.deepEqual(nameSpans('tower/layer_[0-2,5]'), [
     'tower/layer_0',
@@ -14,7 +14,7 @@ test('a stack stands for its members, any other name for itself', () => {
   assert.deepEqual(nameSpans('odd[x]'), ['odd[x]']);
 });
 
-test('what lies below a scope belongs to it, what only begins like it does not', () => {
+test('nodes below a scope belong to it, names with the same beginning do not', () => {
   assert.ok(belongs('a/b', 'a'));
   assert.ok(belongs('a', 'a'));
   assert.ok(!belongs('ab', 'a'));

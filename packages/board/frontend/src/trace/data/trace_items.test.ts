@@ -41,7 +41,7 @@ function some(seed: number): TraceItems {
   return indexItems({ ...columns, slice, wait: zeros, critical: zeros }, ['a'], 3, 0, 5000);
 }
 
-test('items of a window are those that a loop over all finds', () => {
+test('the items of a window equal those of a full scan', () => {
   for (let seed = 0; seed < 20; seed++) {
     const items = some(seed);
     const { lane, start, dur } = items.columns;
@@ -71,7 +71,7 @@ test('the item under the pointer is the nearest within the slop', () => {
   assert.equal(itemAt(items, 0, 1e9, 5), -1);
 });
 
-test('replies about tracks of their own are one, and keep their names', () => {
+test('replies about different tracks are joined and keep their names', () => {
   const part = (lane: number, name: string) => ({
     names: [name, 'both'],
     columns: {
@@ -102,7 +102,7 @@ test('replies about tracks of their own are one, and keep their names', () => {
   }
 });
 
-test('what is too narrow to be seen is a pixel wide', () => {
+test('an item narrower than a pixel is a pixel wide', () => {
   assert.deepEqual(edges(100, 50, 0, 1, 1), [100, 150]);
   assert.deepEqual(edges(100, 0.1, 0, 1, 1), [100, 101]);
 });
@@ -112,7 +112,7 @@ test('a wait begins no earlier than the slice before it ends', () => {
   assert.equal(waitFrom(100, 10, 80), 90);
 });
 
-test('what is asked for serves a pan and a small zoom, and no more than that', () => {
+test('a fetched range suffices for a pan and a small zoom only', () => {
   const duration = 1e6;
   const asked = windowToRequest(400_000, 500_000, 1000, duration, 0.5);
   assert.ok(asked.t0 <= 350_000 && asked.t1 >= 550_000 && asked.px === 2000);
@@ -123,7 +123,7 @@ test('what is asked for serves a pan and a small zoom, and no more than that', (
   assert.ok(stillSufficient({ t0: 0, t1: duration, px: 1000 }, -1e4, 1.01e6, 1000, duration));
 });
 
-test('what is asked for does for what it was asked for, wherever one looks', () => {
+test('a fetched range suffices for the window it was requested for', () => {
   const next = random(7);
   for (let turn = 0; turn < 20_000; turn++) {
     const duration = Math.floor(10 ** (9 * next()));
@@ -139,6 +139,6 @@ test('what is asked for does for what it was asked for, wherever one looks', () 
   }
 });
 
-test('a step that is short in a long window is asked for by the pixels that it takes', () => {
+test('a step that is short in a long window is requested at its width in pixels', () => {
   assert.deepEqual(windowToRequest(-1000, 9000, 1000, 1000, 0.04), { t0: 0, t1: 1000, px: 100 });
 });

@@ -70,7 +70,7 @@ async function opened(): Promise<TraceModel> {
 
 const at = (t0: number, t1: number) => ({ t0, t1, width: 1000, lanes: [0] });
 
-test('a window is asked for at once while another is on its way, and a third waits', async () => {
+test('two windows may be requested at once, and a third waits', async () => {
   const model = await opened();
   model.show(at(0, 500_000));
   model.show(at(0, 200_000));
@@ -86,7 +86,7 @@ test('a window is asked for at once while another is on its way, and a third wai
   assert.ok(model.settled);
 });
 
-test('a reply that comes late does not take the place of a newer one', async () => {
+test('a late reply does not replace a newer one', async () => {
   const model = await opened();
   model.show(at(0, 500_000));
   model.show(at(300_000, 310_000));
@@ -99,7 +99,7 @@ test('a reply that comes late does not take the place of a newer one', async () 
   assert.equal(model.items, sharp);
 });
 
-test('a trace that could not be read is read when it is tried again', async () => {
+test('a failed trace is read again on retry', async () => {
   const model = new TraceModel(3);
   const done = model.open(1000);
   calls[0]!.answer(500);
@@ -113,7 +113,7 @@ test('a trace that could not be read is read when it is tried again', async () =
   assert.equal(model.header.peek()?.duration_ns, DURATION);
 });
 
-test('a window that failed is not asked for again by itself, but another one is', async () => {
+test('a failed window is not requested again, but another window is', async () => {
   const model = await opened();
   model.show(at(0, 100_000));
   windows()[0]!.answer(500);

@@ -4,7 +4,7 @@ import { layOutRows, UNCHANGED } from '../layout/rows.ts';
 import { drawArrows } from './draw_arrows.ts';
 import type { Context, TimelineScene } from './timeline_scene.ts';
 
-test('of many arrows the longest are drawn, and all are counted', () => {
+test('the longest of many arrows are drawn, and all are counted', () => {
   const begun: number[] = [];
   const context = new Proxy(
     {},

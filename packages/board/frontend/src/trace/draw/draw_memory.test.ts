@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { drawMemory } from './draw_memory.ts';
 import type { Context, TimelineScene } from './timeline_scene.ts';
 
-test('a memory curve goes on to the end of its own step', () => {
+test('a memory curve continues to the end of its step', () => {
   const xs: number[] = [];
   const context = new Proxy(
     {},

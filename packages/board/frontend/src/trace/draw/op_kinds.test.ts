@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hueOfText, kindOf, OP_KINDS, scopeOf } from './op_kinds.ts';
 
-test('ops are of the kind that one would say', () => {
+test('known ops have the expected kind', () => {
   const kinds: Record<string, string> = {
     MatMul: 'matrix',
     Conv2DBackpropFilter: 'matrix',
@@ -27,18 +27,18 @@ test('ops are of the kind that one would say', () => {
   for (const [op, kind] of Object.entries(kinds)) assert.equal(kindOf(op).id, kind, op);
 });
 
-test('kinds have hues of their own', () => {
+test('each kind has a different hue', () => {
   const hues = OP_KINDS.map((kind) => kind.hue);
   assert.equal(new Set(hues).size, hues.length);
 });
 
-test('texts keep their hue, and similar ones are apart', () => {
+test('a text keeps its hue, and similar texts have different hues', () => {
   assert.equal(hueOfText('layer1'), hueOfText('layer1'));
   const hues = Array.from({ length: 12 }, (_, i) => hueOfText(`layer${i}`));
   assert.ok(new Set(hues.map((h) => Math.floor(h / 30))).size >= 6);
 });
 
-test('a gradient has the scope of what it is the gradient of', () => {
+test('a gradient has the scope of its forward op', () => {
   assert.equal(scopeOf('conv1/Conv2D'), 'conv1');
   assert.equal(scopeOf('gradients/conv1/Conv2D_grad/Conv2DBackpropInput'), 'conv1');
   assert.equal(scopeOf('loss'), '');

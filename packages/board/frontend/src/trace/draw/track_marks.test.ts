@@ -64,7 +64,7 @@ function painted(items: Item[], picture: Partial<Parameters<typeof marksOfTrack>
   return { marks, items: row(0), path: row(1) };
 }
 
-test('narrow items are pixels, wide ones are drawn by themselves, and none is both', () => {
+test('narrow items become pixels, wide items are drawn one by one, and none is both', () => {
   const found = painted([
     { start: 0, dur: 4 },
     { start: 20, dur: 30 },
@@ -80,7 +80,7 @@ test('narrow items are pixels, wide ones are drawn by themselves, and none is bo
   );
 });
 
-test('what is shorter than a pixel has one, unless another is there before it', () => {
+test('an item shorter than a pixel takes one pixel, unless an earlier item has it', () => {
   const found = painted([
     { start: 500, dur: 1 },
     { start: 502, dur: 1 },
@@ -92,7 +92,7 @@ test('what is shorter than a pixel has one, unless another is there before it', 
   );
 });
 
-test('merged items are pixels of their fullness, however wide', () => {
+test('merged items become pixels of their fill level, however wide they are', () => {
   const found = painted([{ start: 0, dur: 500, kind: MERGED, busy: 0.5 }]);
   assert.equal(found.items[0], 104);
   assert.equal(found.items[49], 104);
@@ -108,7 +108,7 @@ test('a screen of two pixels a point has twice the pixels', () => {
   );
 });
 
-test('what is not on the critical path is dimmed, what is has a mark', () => {
+test('items off the critical path are dimmed, items on it are marked', () => {
   const found = painted(
     [
       { start: 0, dur: 10, critical: 1 },
@@ -120,7 +120,7 @@ test('what is not on the critical path is dimmed, what is has a mark', () => {
   assert.deepEqual(found.path.slice(0, 3), [PATH, 0, 0]);
 });
 
-test('what a search did not find is dimmed', () => {
+test('items that a search did not find are dimmed', () => {
   const found = painted(
     [
       { start: 0, dur: 10 },
@@ -131,7 +131,7 @@ test('what a search did not find is dimmed', () => {
   assert.deepEqual(found.items.slice(0, 2), [158, 108]);
 });
 
-test('a wait ends where its slice begins and starts no sooner than the slice before ended', () => {
+test('a wait lies between the end of the previous slice and the start of its own', () => {
   const found = painted([
     { start: 0, dur: 100 },
     { start: 200, dur: 100, kind: RECV, wait: 150 },

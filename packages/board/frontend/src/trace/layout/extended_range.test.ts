@@ -30,7 +30,7 @@ const items = indexItems(
   100,
 );
 
-test('a range grows slice by slice and shrinks the same way, over what it began with', () => {
+test('a range extends slice by slice and shrinks the same way, past the first range', () => {
   let range: ExtendedRange = { from: { t0: 20, t1: 30 }, end: 30 };
   const said: [number, number][] = [];
   const go = (by: 1 | -1) => {

@@ -27,7 +27,7 @@ const lanes = [
 ];
 const section: Section = { trace: 7, title: '', duration: 100, lanes, memory: ['cpu'] };
 
-test('a device of several tracks is a group, a device of one is its track', () => {
+test('a device with several tracks is a group, a device with one is a single row', () => {
   const rows = layOutRows([section], UNCHANGED, true);
   assert.deepEqual(
     rows.map((row) => [row.kind, row.title, row.lanes]),
@@ -67,14 +67,14 @@ test('a closed group draws all its tracks in one row', () => {
   assert.equal(trackMiddle(rows, 1, 0, 0), null);
 });
 
-test('tracks grow into the room, headings do not', () => {
+test('tracks stretch to fill the room, headings do not', () => {
   const [low, high] = [1, 1.5].map((stretch) => layOutRows([section], UNCHANGED, true, stretch));
   assert.equal(high![0]!.height, low![0]!.height);
   assert.equal(high![1]!.height, low![1]!.height * 1.5);
   assert.ok(heightOf(high!) > heightOf(low!));
 });
 
-test('a track has its scopes above it, what overlaps it has none', () => {
+test('scopes are above a track, and subtracks have none', () => {
   const rows = layOutRows([section], UNCHANGED, false, 1, 2);
   assert.deepEqual(
     rows.slice(0, 6).map((row) => [row.kind, row.of, row.lanes]),
@@ -89,7 +89,7 @@ test('a track has its scopes above it, what overlaps it has none', () => {
   );
 });
 
-test('an area selects the tracks that it touches, of its own step', () => {
+test('an area selects the tracks of its step that it touches', () => {
   const rows = layOutRows([section, { ...section, title: 'b' }], UNCHANGED, false);
   const [, first, second, third] = rows;
   assert.deepEqual(tracksBetween(rows, 0, first!.y + 1, third!.y + 1, 0), [0, 1, 2]);
@@ -97,7 +97,7 @@ test('an area selects the tracks that it touches, of its own step', () => {
   assert.deepEqual(tracksBetween(rows, 1, 0, 10, 0), []);
 });
 
-test('pinned tracks come first and stay where they are when the others are scrolled', () => {
+test('pinned tracks come first and do not scroll', () => {
   const choice = { ...UNCHANGED, pinned: new Set([trackKey(lanes[3]!)]) };
   const rows = layOutRows([section], choice, true);
   assert.deepEqual(
@@ -124,7 +124,7 @@ test('pinned tracks come first and stay where they are when the others are scrol
   assert.equal(trackMiddle(rows, 0, 2, scroll), trackMiddle(rows, 0, 2, 0)! - scroll);
 });
 
-test('tracks that are hidden or that the filter leaves out have no row, nor has a group without tracks', () => {
+test('hidden and filtered tracks have no row, nor has a group without tracks', () => {
   const hidden = layOutRows([section], { ...UNCHANGED, hidden: new Set([trackKey(lanes[2]!)]) }, false);
   assert.deepEqual(
     hidden.flatMap((row) => row.lanes),

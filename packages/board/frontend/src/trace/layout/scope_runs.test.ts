@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { indexItems } from '../data/trace_items.ts';
 import { scopeAt, scopeRuns } from './scope_runs.ts';
 
-test('scopes are the parts of a name before its own', () => {
+test('scopes are the parts of a name before the last', () => {
   assert.deepEqual(
     [0, 1, 2].map((level) => scopeAt('conv1/block/Relu', level)),
     ['conv1', 'block', ''],

@@ -27,7 +27,7 @@ test('zooming keeps the time under the cursor where it is', () => {
   }
 });
 
-test('no zoom shows less than the grain of clocks or more than the step with some air', () => {
+test('a zoom stays between the clock resolution and the step with a margin', () => {
   let view = fitAll(DURATION);
   for (let i = 0; i < 200; i++) view = zoomAbout(view, 123_456, 0.7, DURATION);
   assert.ok(Math.abs(spanOf(view) - LEAST_SPAN) < 1e-6);
@@ -52,7 +52,7 @@ test('a fitted range lies in the middle', () => {
   assert.ok(spanOf(fitRange(7, 7, DURATION)) >= LEAST_SPAN);
 });
 
-test('what is seen already moves nothing; what is not comes into view at the same zoom', () => {
+test('revealing a visible range moves nothing; a hidden one comes into view at the same zoom', () => {
   const view = { t0: 1000, t1: 2000 };
   assert.equal(reveal(view, 1200, 1300, DURATION), view);
   const moved = reveal(view, 5000, 5100, DURATION);

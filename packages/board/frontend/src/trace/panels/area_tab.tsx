@@ -15,7 +15,7 @@ const NONE = { key: '', totals: null, failure: '' };
 
 export function AreaTab() {
   const area = selectedArea.value;
-  const [answer, setAnswer] = useState<{ key: string; totals: Totals | null; failure: string }>(NONE);
+  const [reply, setReply] = useState<{ key: string; totals: Totals | null; failure: string }>(NONE);
   const [tries, setTries] = useState(0);
   const key = area ? JSON.stringify(area) : '';
   useEffect(() => {
@@ -23,10 +23,10 @@ export function AreaTab() {
     let here = true;
     const timer = setTimeout(() => {
       fetchTotals(area.trace, area.t0, area.t1, area.lanes)
-        .then((totals) => here && setAnswer({ key, totals, failure: '' }))
+        .then((totals) => here && setReply({ key, totals, failure: '' }))
         .catch((error: unknown) => {
           const failure = messageOf(error);
-          if (here) setAnswer({ key, totals: null, failure });
+          if (here) setReply({ key, totals: null, failure });
         });
     }, WAIT_MS);
     return () => {
@@ -35,8 +35,8 @@ export function AreaTab() {
     };
   }, [key, tries]);
   if (!area) return null;
-  const totals = answer.key === key ? answer.totals : null;
-  const failure = answer.key === key ? answer.failure : '';
+  const totals = reply.key === key ? reply.totals : null;
+  const failure = reply.key === key ? reply.failure : '';
   const tracks = area.lanes ? counted(area.lanes.length, 'track') : 'all tracks';
   return (
     <>

@@ -15,7 +15,7 @@ const FIRST_NODES = 30;
 export function CompareTab() {
   const ids = shown.value.map((model) => model.id);
   const key = ids.join(',');
-  const [answer, setAnswer] = useState<{ key: string; compared: Comparison | null; failure: string }>({
+  const [reply, setReply] = useState<{ key: string; compared: Comparison | null; failure: string }>({
     key: '',
     compared: null,
     failure: '',
@@ -25,10 +25,10 @@ export function CompareTab() {
     if (ids.length < 2) return;
     let here = true;
     fetchComparison(ids)
-      .then((compared) => here && setAnswer({ key, compared, failure: '' }))
+      .then((compared) => here && setReply({ key, compared, failure: '' }))
       .catch((error: unknown) => {
         const failure = messageOf(error);
-        if (here) setAnswer({ key, compared: null, failure });
+        if (here) setReply({ key, compared: null, failure });
       });
     return () => {
       here = false;
@@ -37,12 +37,12 @@ export function CompareTab() {
   if (ids.length < 2) {
     return <p class="faint">None of the chosen steps is in this log any more: choose others above.</p>;
   }
-  if (answer.key === key && answer.failure) {
-    const said = `The steps could not be compared: ${answer.failure}`;
-    return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
+  if (reply.key === key && reply.failure) {
+    const message = `The steps could not be compared: ${reply.failure}`;
+    return <TabFailure retry={() => setTries(tries + 1)}>{message}</TabFailure>;
   }
-  const { compared } = answer;
-  if (answer.key !== key || !compared) {
+  const { compared } = reply;
+  if (reply.key !== key || !compared) {
     return (
       <p class="faint" role="status" aria-busy="true">
         Comparing {ids.length} steps…

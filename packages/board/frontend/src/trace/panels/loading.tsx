@@ -63,7 +63,7 @@ export function TabFailure({ children, retry }: { children: string; retry: () =>
 
 /** Notices above the timeline: steps that are being read or failed, and windows without finer detail. */
 export function Notices() {
-  const said = shown.value.flatMap((model, i): { text: string; retry: (() => void) | null }[] => {
+  const notices = shown.value.flatMap((model, i): { text: string; retry: (() => void) | null }[] => {
     const retry = () => model.retry(timelineWidth.peek());
     const opened = model.header.value !== null;
     const [failure, blurred] = [model.failure.value, model.windowFailure.value];
@@ -77,10 +77,10 @@ export function Notices() {
     if (blurred === null) return [];
     return [{ text: `A finer picture of ${nameOf(model)} could not be read: ${blurred}`, retry }];
   });
-  if (!said.length) return null;
+  if (!notices.length) return null;
   return (
     <ul class="trace-notices">
-      {said.map(({ text, retry }) => (
+      {notices.map(({ text, retry }) => (
         <li key={text} role={retry ? 'alert' : 'status'} aria-busy={retry === null}>
           {retry === null && <span class="trace-busy" aria-hidden="true" />}
           {text}

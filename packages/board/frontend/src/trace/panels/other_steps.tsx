@@ -13,7 +13,7 @@ import { TabFailure } from './loading.tsx';
 const FIRST_ROWS = 40;
 
 export function OtherSteps({ trace, slice, node }: { trace: number; slice: number; node: string }) {
-  const [answer, setAnswer] = useState<{ key: string; found: Everywhere | null; failure: string }>({
+  const [reply, setReply] = useState<{ key: string; found: Everywhere | null; failure: string }>({
     key: '',
     found: null,
     failure: '',
@@ -24,21 +24,21 @@ export function OtherSteps({ trace, slice, node }: { trace: number; slice: numbe
   useEffect(() => {
     let here = true;
     fetchEverywhere(trace, node)
-      .then((found) => here && setAnswer({ key, found, failure: '' }))
+      .then((found) => here && setReply({ key, found, failure: '' }))
       .catch((error: unknown) => {
         const failure = messageOf(error);
-        if (here) setAnswer({ key, found: null, failure });
+        if (here) setReply({ key, found: null, failure });
       });
     return () => {
       here = false;
     };
   }, [key, tries]);
-  if (answer.key !== key) return null;
-  if (!answer.found) {
-    const said = `The other steps could not be read: ${answer.failure}`;
-    return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
+  if (reply.key !== key) return null;
+  if (!reply.found) {
+    const message = `The other steps could not be read: ${reply.failure}`;
+    return <TabFailure retry={() => setTries(tries + 1)}>{message}</TabFailure>;
   }
-  const { slices: rows, skipped = [] } = answer.found;
+  const { slices: rows, skipped = [] } = reply.found;
   const steps = new Set(rows.map((row) => row.trace)).size;
   const traced = ofTheRun.value.length;
   const unseen = traced - steps - skipped.length;

@@ -14,7 +14,7 @@ import { InGraph, SelectedNode } from './selected_node.tsx';
 
 export function SliceTab() {
   const at = selectedSlice.value;
-  const [answer, setAnswer] = useState<{ key: string; details: SliceDetails | null; failure: string }>({
+  const [reply, setReply] = useState<{ key: string; details: SliceDetails | null; failure: string }>({
     key: '',
     details: null,
     failure: '',
@@ -27,21 +27,21 @@ export function SliceTab() {
     // The selection often holds all details already.
     const known = 'outputs' in at ? Promise.resolve(at as unknown as SliceDetails) : null;
     (known ?? fetchSlice(at.trace, at.slice))
-      .then((details) => here && setAnswer({ key, details, failure: '' }))
+      .then((details) => here && setReply({ key, details, failure: '' }))
       .catch((error: unknown) => {
         const failure = messageOf(error);
-        if (here) setAnswer({ key, details: null, failure });
+        if (here) setReply({ key, details: null, failure });
       });
     return () => {
       here = false;
     };
   }, [key, tries]);
   if (!at) return <SelectedNode />;
-  if (answer.key === key && answer.failure) {
-    const said = `The slice could not be read: ${answer.failure}`;
-    return <TabFailure retry={() => setTries(tries + 1)}>{said}</TabFailure>;
+  if (reply.key === key && reply.failure) {
+    const message = `The slice could not be read: ${reply.failure}`;
+    return <TabFailure retry={() => setTries(tries + 1)}>{message}</TabFailure>;
   }
-  const details = answer.key === key ? answer.details : null;
+  const details = reply.key === key ? reply.details : null;
   if (!details) {
     return (
       <p class="faint" role="status" aria-busy="true">

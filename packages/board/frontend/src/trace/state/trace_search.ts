@@ -28,7 +28,7 @@ export interface Found {
   /** The index of the current place; -1 before the first. */
   at: number;
   wrong: 'pattern' | 'time' | 'server' | null;
-  said: string;
+  message: string;
 }
 
 export const found = signal<Found | null>(null);
@@ -68,16 +68,16 @@ export async function find(text: string): Promise<void> {
     total: 0,
     at: -1,
     wrong: null,
-    said: '',
+    message: '',
   };
   try {
     const { names, search } = await warm(model.id);
     if (mine !== serial) return;
-    const answer = await search.find(text);
-    if (!answer || mine !== serial) return;
-    const ids = Array.from(answer.found);
-    if (answer.wrong || !ids.length) {
-      found.value = { ...none, wrong: answer.wrong, said: answer.said };
+    const reply = await search.find(text);
+    if (!reply || mine !== serial) return;
+    const ids = Array.from(reply.found);
+    if (reply.wrong || !ids.length) {
+      found.value = { ...none, wrong: reply.wrong, message: reply.message };
       return;
     }
     const matching = new Set(ids.map((i) => names.names[i]!));
@@ -86,8 +86,8 @@ export async function find(text: string): Promise<void> {
     if (mine === serial) found.value = { ...none, names: matching, places, total };
   } catch (error) {
     if (mine !== serial) return;
-    const said = messageOf(error);
-    found.value = { ...none, wrong: 'server', said };
+    const message = messageOf(error);
+    found.value = { ...none, wrong: 'server', message };
   }
 }
 
@@ -97,10 +97,10 @@ async function placesOf(trace: number, ids: number[], ended: AbortSignal): Promi
   for (let i = 0; i < ids.length; i += NAMES_AT_ONCE) calls.push(ids.slice(i, i + NAMES_AT_ONCE));
   let all: Place[] = [];
   for (let i = 0; i < calls.length; i += CALLS_AT_ONCE) {
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       calls.slice(i, i + CALLS_AT_ONCE).map((names) => fetchPlaces(trace, { names }, ended)),
     );
-    all = all.concat(...answers.map((answer) => answer.places));
+    all = all.concat(...replies.map((reply) => reply.places));
     all.sort((a, b) => a.start - b.start || a.slice - b.slice);
     all.length = Math.min(all.length, MOST_PLACES);
   }

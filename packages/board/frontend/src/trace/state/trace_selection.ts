@@ -22,14 +22,14 @@ import {
 } from './trace_state.ts';
 
 /** The node for which the Slice tab was opened last. */
-let told = '';
+let shownNode = '';
 
 export function selectSlice(trace: number, slice: SliceRef | null): void {
   batch(() => {
     selectedSlice.value = slice && { ...slice, trace };
     if (slice) {
-      told = nodeOf(slice);
-      selectedNode.value = told;
+      shownNode = nodeOf(slice);
+      selectedNode.value = shownNode;
       sidebarTab.value = 'slice';
     } else selectedNode.value = '';
   });
@@ -55,7 +55,7 @@ export function selectNothing(): void {
 /** Selects a node on all pages and marks its slices. */
 export function selectNode(name: string): void {
   batch(() => {
-    told = name;
+    shownNode = name;
     selectedSlice.value = null;
     selectedNode.value = name;
     sidebarTab.value = 'slice';
@@ -94,9 +94,9 @@ export function followSelection(): () => void {
       if (!ids.length || !chosen.value) return;
       const slice = selectedSlice.value;
       const area = selectedArea.value;
-      const [said, told] = [slice && textOfSlice(ids, slice), area && textOfArea(ids, area)];
-      if (slice || !pendingSlice) sliceInUrl.value = said ?? '';
-      if (area || !pendingArea) areaInUrl.value = told ?? '';
+      const [sliceText, areaText] = [slice && textOfSlice(ids, slice), area && textOfArea(ids, area)];
+      if (slice || !pendingSlice) sliceInUrl.value = sliceText ?? '';
+      if (area || !pendingArea) areaInUrl.value = areaText ?? '';
     }),
   ];
   return () => {
@@ -124,8 +124,8 @@ function readAddress(): void {
         if (node && !belongs(nodeOf(details), node)) return; // another page selected something since
         selectedSlice.value = { ...details, trace: slice.trace };
         if (node) return;
-        told = nodeOf(details);
-        selectedNode.value = told;
+        shownNode = nodeOf(details);
+        selectedNode.value = shownNode;
       })
       .catch(() => undefined) // the log changed since: there is no such slice
       .finally(() => {
@@ -147,9 +147,9 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
   let failure: string | null = null;
   if (node) {
     try {
-      const answers = await slicesOf(model.id, node);
-      places = answers.flatMap((answer) => answer.places).sort((a, b) => a.start - b.start);
-      total = answers.reduce((n, answer) => n + answer.total, 0);
+      const replies = await slicesOf(model.id, node);
+      places = replies.flatMap((reply) => reply.places).sort((a, b) => a.start - b.start);
+      total = replies.reduce((n, reply) => n + reply.total, 0);
     } catch (error) {
       failure = messageOf(error);
     }
@@ -168,9 +168,9 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
   // Another page selected the node: the Slice tab shows it.
   batch(() => {
     // The first window is that of the address; later ones move to the selection.
-    const moves = told !== '';
-    if (told !== node) sidebarTab.value = 'slice';
-    told = node;
+    const moves = shownNode !== '';
+    if (shownNode !== node) sidebarTab.value = 'slice';
+    shownNode = node;
     if (there) return;
     selectedSlice.value = null;
     const first = places[0];
@@ -188,7 +188,7 @@ const NAMES_AT_ONCE = 1000;
 /** The slices of a node by its name in the trace, else by its name in the run's graph. */
 async function slicesOf(trace: number, node: string) {
   const own = await Promise.all(nameSpans(node).map((prefix) => fetchPlaces(trace, { prefix })));
-  if (own.some((answer) => answer.total > 0)) return own;
+  if (own.some((reply) => reply.total > 0)) return own;
   const { graphNodes } = await namesOf(trace);
   const names = [...graphNodes].filter(([, graphNode]) => belongs(graphNode, node)).map(([at]) => at);
   const calls: Promise<{ places: Place[]; total: number }>[] = [];

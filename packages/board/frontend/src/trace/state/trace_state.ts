@@ -238,18 +238,18 @@ export function nodeOf(slice: SliceRef): string {
 const traceCount = computed(() =>
   series.value.reduce((n, one) => n + (tagById.value.get(one.tag)?.kind === 'run_metadata' ? one.n : 0), 0),
 );
-let asked = 0;
+let requests = 0;
 
 /** Fetches the list of traces; the reply to the last request counts. */
 export async function readTraces(): Promise<void> {
-  const turn = ++asked;
+  const turn = ++requests;
   try {
     const rows = await fetchTraces();
-    if (turn !== asked) return;
+    if (turn !== requests) return;
     traces.value = rows;
     tracesFailure.value = null;
   } catch (error) {
-    if (turn === asked) tracesFailure.value = messageOf(error);
+    if (turn === requests) tracesFailure.value = messageOf(error);
   }
 }
 

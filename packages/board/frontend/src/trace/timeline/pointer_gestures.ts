@@ -37,8 +37,8 @@ export class PointerGestures {
     const { lanes, ruler, overview } = this.canvas;
     const stop = new AbortController();
     const { signal } = stop;
-    const on = (element: HTMLElement, kind: string, answer: (event: never) => void) =>
-      element.addEventListener(kind, answer as EventListener, { signal, passive: false });
+    const on = (element: HTMLElement, kind: string, handle: (event: never) => void) =>
+      element.addEventListener(kind, handle as EventListener, { signal, passive: false });
     for (const canvas of [lanes, ruler, overview]) on(canvas, 'wheel', this.wheel);
     on(lanes, 'pointerdown', this.down);
     on(ruler, 'pointerdown', this.downOnRuler);

@@ -88,14 +88,14 @@ function trackTexts(): { tracks: TrackText[]; more: number } {
         .sort((a, b) => dur[b]! - dur[a]!)
         .slice(0, MOST_ITEMS)
         .sort((a, b) => a - b);
-      const said = longest.map((i) => {
+      const texts = longest.map((i) => {
         const what =
           kind[i] === MERGED
             ? `${count[i]} slices, mostly ${safeText(header.ops[op[i]!] ?? '', 60)}`
             : safeText(items.names[name[i]!] ?? '', 200);
         return `${what}, ${nanosecondsText(dur[i]!)} at ${nanosecondsText(start[i]!)}`;
       });
-      return { title, items: said, more: to - from - said.length };
+      return { title, items: texts, more: to - from - texts.length };
     }),
   };
 }

@@ -28,7 +28,7 @@ expose('trace', () => {
     critical: showCritical.peek(),
     selected: selectedSlice.peek() && { ...selectedSlice.peek() },
     area: selectedArea.peek() && { ...selectedArea.peek() },
-    found: told(),
+    found: foundNames(),
     mark: mark.peek(),
     hovered: hovered.peek() && { ...hovered.peek() },
     markedOf: markedOf.peek(),
@@ -63,9 +63,9 @@ expose('trace', () => {
   };
 });
 
-function told() {
+function foundNames() {
   const now = found.peek();
   if (!now) return null;
-  const { pattern, total, at, wrong, said } = now;
-  return { pattern, total, at, wrong, said, names: now.names.size, places: now.places.length };
+  const { pattern, total, at, wrong, message } = now;
+  return { pattern, total, at, wrong, message, names: now.names.size, places: now.places.length };
 }

@@ -9,11 +9,11 @@ import { mainTrace } from '../state/trace_state.ts';
 export function FindBox() {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    let heard = findRequests.peek();
+    let handled = findRequests.peek();
     // A plain effect runs at once; useSignalEffect would lose what is typed before the next frame.
     return effect(() => {
-      if (findRequests.value === heard) return;
-      heard = findRequests.peek();
+      if (findRequests.value === handled) return;
+      handled = findRequests.peek();
       box.current?.focus();
       box.current?.select();
     });
@@ -22,7 +22,7 @@ export function FindBox() {
   const walked =
     now && now.places.length < now.total ? ` Enter goes through the first ${now.places.length} of them.` : '';
   return (
-    <span class={`trace-find${now?.wrong ? ' wrong' : ''}`} title={now?.said || walked || undefined}>
+    <span class={`trace-find${now?.wrong ? ' wrong' : ''}`} title={now?.message || walked || undefined}>
       <input
         ref={box}
         type="search"
@@ -51,7 +51,7 @@ export function FindBox() {
   );
 }
 
-const WRONG = { pattern: 'not a pattern', time: 'takes too long', server: 'no answer' };
+const WRONG = { pattern: 'not a pattern', time: 'takes too long', server: 'no reply' };
 
 function statusOf(now: Found | null): string {
   if (!now) return '';
