@@ -1,4 +1,4 @@
-"""Measure the board and TensorBoard on the same logs, in one run: the figures of docs/board.md.
+"""Measures the board and TensorBoard on the same logs, in one run: the figures of docs/board.md.
 
     cd packages/board/benchmarks
     python against_tensorboard.py --tensorboard ../../../.peers/tensorflow/bin/tensorboard

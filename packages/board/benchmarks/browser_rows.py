@@ -1,4 +1,4 @@
-"""Rows that a headless Chromium measures: from navigation to what a person sees."""
+"""Measurements in headless Chromium: from navigation to the painted page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _CLICK_DEEP = """([selector, text]) => {
 
 @contextmanager
 def opened(side: Side) -> Iterator[Page]:
-    """A page of a fresh browser, with the long tasks recorded."""
+    """Opens a page in a new browser that records long tasks."""
     try:
         side.start()
         with sync_playwright() as playwright:
@@ -68,7 +68,7 @@ def opened(side: Side) -> Iterator[Page]:
 
 
 def open_metrics(side: Side, _: Path) -> dict[str, float]:
-    """100 runs, the cards of the first screen: all lines painted."""
+    """Measures the time until all lines of the first screen are painted, with 100 runs."""
     with opened(side) as page:
         if isinstance(side, Board):
             wait_for(lambda: b'"loading":false' in side.get("api/v1/health"))
@@ -97,7 +97,7 @@ def open_metrics(side: Side, _: Path) -> dict[str, float]:
 
 
 def open_graph(side: Side, _: Path) -> dict[str, float]:
-    """Navigation to the first picture of the graph."""
+    """Measures the time from navigation to the first drawing of the graph."""
     with opened(side) as page:
         if isinstance(side, Board):
             wait_for(lambda: b'"nodes"' in side.get("api/v1/graphs"))
@@ -116,7 +116,7 @@ def open_graph(side: Side, _: Path) -> dict[str, float]:
 
 
 def colour_by_structure(side: Side, _: Path) -> dict[str, float]:
-    """Switch the colours to structure; how long does the page stand still?"""
+    """Measures how long the page is blocked when it colours the graph by structure."""
     with opened(side) as page:
         if isinstance(side, Board):
             page.goto(side.url + "#/graph?colour=device")

@@ -1,4 +1,4 @@
-"""Reads 2000 files, each with a byte flipped or its end cut, read by the board.
+"""Lets the board read 2000 files, each with a flipped byte or without its end.
 
 python benchmarks/corrupted_files.py [FILES] [native|python]
 """
@@ -22,7 +22,7 @@ from headrace.board.board import Board  # noqa: E402
 
 
 def main(files: int, scanner: str) -> None:
-    """Prints how many intact records came through, and whether the problems add up."""
+    """Prints how many intact records were read, and whether the problems account for the rest."""
     os.environ["HEADRACE_BOARD_SCANNER"] = scanner
     rng = random.Random(26)
     records = corrupted_logs.records_of_900()

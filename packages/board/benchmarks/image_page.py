@@ -1,4 +1,4 @@
-"""How long an image card takes to paint another of 5,000 steps, in Chromium.
+"""Measures how long an image card takes to paint another of 5,000 steps, in Chromium.
 
 python packages/board/benchmarks/image_page.py
 """

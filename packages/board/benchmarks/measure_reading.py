@@ -1,4 +1,4 @@
-"""Measure how fast the board answers and reads, and the memory it takes.
+"""Measures how fast the board starts and reads, and its memory.
 
 python benchmarks/measure_reading.py [start] [load] [load-python] [append] [images] [soak [SECONDS]]
 """
@@ -73,7 +73,7 @@ def measure_load(scanner: str) -> None:
 
 
 class Server:
-    """headrace-board in a process of its own."""
+    """A headrace-board in a separate process."""
 
     def __init__(self, logdir: Path) -> None:
         self.began = time.perf_counter()
@@ -111,7 +111,7 @@ class Server:
 
 
 def measure_start() -> None:
-    """Seconds until the port answers on an empty logdir, and the memory."""
+    """Measures seconds until the port replies on an empty logdir, and the memory."""
     took, rss = [], []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder, Server(Path(folder)) as server:
@@ -169,7 +169,7 @@ def measure_live(tries: int = 20) -> None:
 
 
 def measure_blobs() -> None:
-    """How much memory 5000 images of 40 KB take, once all were looked at."""
+    """Measures the memory for 5000 images of 40 KB after all were viewed."""
     script = """
 import sys
 from headrace.board.board import Board
@@ -196,7 +196,7 @@ print(len(rows), (loaded - before) >> 20, (memory_bytes() - before) >> 20)
 
 
 def soak(seconds: float) -> None:
-    """Memory while a run grows; the slope over the data's own size after warm-up."""
+    """Measures memory while a run grows: its slope beyond the size of the data, after warm-up."""
     with tempfile.TemporaryDirectory() as folder:
         writer = EventFileWriter(Path(folder) / "run")
         with Server(Path(folder)) as server:
@@ -225,7 +225,7 @@ def soak(seconds: float) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Runs what the arguments name."""
+    """Runs the measurements that the arguments name."""
     CACHE.mkdir(parents=True, exist_ok=True)
     chosen = arguments or ["start", "load", "load-python", "append", "images"]
     for i, name in enumerate(chosen):

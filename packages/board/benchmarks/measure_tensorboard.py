@@ -1,4 +1,4 @@
-"""Measure TensorBoard on the same logs, for the figures beside ours: start, loading, appending.
+"""Measures TensorBoard on the same logs, for comparison: start, loading, appending.
 
 python benchmarks/measure_tensorboard.py PYTHON_WITH_TENSORBOARD [a2] [a3] [a3-python] [a12]
 """
@@ -37,7 +37,7 @@ print(f"{took:.1f} s, {kept} points kept, {rss:.0f} MB at most")
 
 
 class TensorBoard:
-    """A server of it on a free port."""
+    """A TensorBoard server on a free port."""
 
     def __init__(self, python: str, logdir: Path) -> None:
         with socket.socket() as probe:
@@ -104,7 +104,7 @@ def _children(pid: int) -> list[int]:
 
 
 def main(python: str, chosen: list[str]) -> None:
-    """Runs what is chosen."""
+    """Runs the chosen measurements."""
     for name in chosen or ["a2", "a3", "a3-python", "a12"]:
         if name == "a2":
             took, rss = [], []

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 class Server:
-    """Asks a board that another process serves."""
+    """A client of a board in another process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Rows that need no browser."""
+"""Measurements that need no browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_graph(folder: Path, graph: Any) -> None:
 
 
 def start_on_nothing(side: Side, _: Path) -> dict[str, float]:
-    """The port answers on an empty logdir; memory then."""
+    """Measures the time until the port replies on an empty logdir, and the memory."""
     try:
         seconds = side.start()
         time.sleep(1.5)
@@ -39,7 +39,7 @@ def start_on_nothing(side: Side, _: Path) -> dict[str, float]:
 
 
 def load_all(side: Side, folder: Path) -> dict[str, float]:
-    """From the start of the program until the last point of the log is served."""
+    """Measures the time from the start of the program until the last point is served."""
     try:
         side.start()
         last = 999_999 if folder.name == "A" else 9_999
@@ -99,7 +99,7 @@ def hundred_runs(side: Side, _: Path) -> dict[str, float]:
 
 
 def appended_event(side: Side, folder: Path) -> dict[str, float]:
-    """An event is appended and flushed; when is it served?"""
+    """Measures the time from the flush of an event until it is served."""
     try:
         side.start()
         tries = []

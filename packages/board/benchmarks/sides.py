@@ -1,4 +1,4 @@
-"""The two programs that are compared: started, asked, and stopped in the same way."""
+"""The two programs that are compared: started, queried and stopped in the same way."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Board(Side):
 
 
 class BoardWithTestHooks(Board):
-    """The board with a front end whose pages say what they have painted."""
+    """The board with a front end that reports what it has painted."""
 
     program = (str(WITH_TEST_HOOKS),)
 

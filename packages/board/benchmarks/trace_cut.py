@@ -1,4 +1,4 @@
-"""How long a trace of a million slices takes to read, to cut, and to explain.
+"""Measures reading, downsampling and analysing a trace of a million slices.
 
 python packages/board/benchmarks/trace_cut.py [SLICES]
 """

@@ -1,4 +1,4 @@
-"""How long the Trace page takes to show a million slices, and to zoom, in Chromium.
+"""Measures how long the Trace page takes to show and zoom a million slices, in Chromium.
 
 python packages/board/benchmarks/trace_page.py
 """
