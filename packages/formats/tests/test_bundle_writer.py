@@ -87,7 +87,7 @@ def test_killed_writer_leaves_a_complete_bundle(tmp_path):
             values = {v for name in reader.names() for v in reader.read(name).tolist()}
             assert len(reader.names()) == 20 and len(values) == 1
             seen |= values
-    assert len(seen) > 1  # at least one save finished
+    assert seen != {-1}  # at least one save replaced the first bundle
     # The next writer removes old temporary files of killed writers.
     litter = [n for n in os.listdir(tmp_path) if ".tmp-" in n]
     for name in litter:
