@@ -78,6 +78,8 @@ class Copy:
         """
         cpu = "packages/kernels/src/headrace/kernels/cpu"
         library = self.source("kernels")
+        # What every kernel needs, and which needs no numeric library.
+        shared = [*(ROOT / cpu / "table").glob("*.cpp"), *(ROOT / cpu / "processor").glob("*.cpp")]
         (library / "recipe_kernels.cpp").write_text(CAPSULE)
         (library / "recipe-0.dist-info").mkdir()
         (library / "recipe-0.dist-info" / "METADATA").write_text("Name: recipe\nVersion: 0\n")
@@ -87,8 +89,7 @@ class Copy:
         (library / "setup.py").write_text(
             "from setuptools import Extension, setup\n"
             "setup(name='recipe', ext_modules=[Extension('recipe_kernels',\n"
-            f"    ['recipe_kernels.cpp', {str(self.folder / source)!r},\n"
-            f"     {str(ROOT / cpu / 'table' / 'table.cpp')!r}],\n"
+            f"    {['recipe_kernels.cpp', str(self.folder / source), *map(str, shared)]!r},\n"
             f"    include_dirs=[{str(ROOT / cpu)!r},\n"
             f"        {str(self.source('formats') / 'headrace/formats/include')!r}],\n"
             "    extra_compile_args=['-std=c++17', '-O1', '-fopenmp', '-fvisibility=hidden'],\n"
