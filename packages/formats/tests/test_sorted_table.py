@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from headrace.formats import errors, sorted_table
 from headrace.formats.masked_crc import masked_crc32c
-from headrace.formats.sorted_table import TableReader, TableWriter, decode_varint, encode_varint
+from headrace.formats.sorted_table import TableReader, TableWriter, decode_varint
+from headrace.formats.wire import encode_varint
 
 
 def table(entries, **options):

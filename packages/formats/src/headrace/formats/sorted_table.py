@@ -15,6 +15,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from headrace.formats import wire
 from headrace.formats.errors import (
     DataLossError,
     InvalidArgumentError,
@@ -22,6 +23,7 @@ from headrace.formats.errors import (
     UnimplementedError,
 )
 from headrace.formats.masked_crc import crc32c, mask
+from headrace.formats.wire import encode_varint
 
 MAGIC = 0xDB4775248B80FB57
 FOOTER_BYTES = 48
@@ -321,32 +323,12 @@ def _decode_handle(data: bytes, position: int) -> tuple[tuple[int, int], int]:
     return (offset, size), position
 
 
-def encode_varint(value: int) -> bytes:
-    """Encodes an unsigned integer as a protobuf varint."""
-    if value < 128:
-        return bytes((value,))
-    out = bytearray()
-    while value >= 128:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
 def decode_varint(data: Any, position: int) -> tuple[int, int]:
     """Decodes a varint at `position`; returns its value and the position after it.
 
-    Raises: ValueError for a truncated varint or one of more than 64 bits.
+    Raises: ValueError if it does not end, or does not fit 64 bits.
     """
-    value = 0
-    for shift in range(0, 70, 7):
-        if position >= len(data):
-            raise ValueError("a varint is truncated")
-        byte = data[position]
-        position += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            if value >= 1 << 64:
-                break
-            return value, position
-    raise ValueError("a varint exceeds 64 bits")
+    value, end = wire.decode_varint(data, position, len(data))
+    if end - position == 10 and data[end - 1] > 1:
+        raise ValueError("a number of more than 64 bits")
+    return value, end

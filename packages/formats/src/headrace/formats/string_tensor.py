@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.masked_crc import crc32c, mask
-from headrace.formats.sorted_table import decode_varint, encode_varint
+from headrace.formats.sorted_table import decode_varint
+from headrace.formats.wire import encode_varint
 
 
 def encode_strings(array: np.ndarray) -> tuple[list[bytes], int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from headrace.formats.dtypes import DType, as_dtype
 from headrace.formats.op_signature import TYPE_NAMES, Attr, Signature
+from headrace.formats.wire import encode_varint as varint
 from headrace.graph.framework.tensor_shape import Shape, TensorShape, as_dims
 
 
@@ -263,22 +264,6 @@ _PLAIN = {
 
 
 # ---- writing -------------------------------------------------------------------------------
-
-
-def varint(number: int) -> bytes:
-    """Encodes a nonnegative integer, or a negative 64-bit one, as a protobuf varint."""
-    if 0 <= number < 128:
-        return _ONE_BYTE[number]
-    number &= 0xFFFFFFFFFFFFFFFF
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-_ONE_BYTE = [bytes((n,)) for n in range(128)]
 
 
 def _field(tag: bytes, body: bytes) -> bytes:

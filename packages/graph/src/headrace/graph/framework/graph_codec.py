@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.graph.framework.attributes import encode_shape, varint
+from headrace.formats.wire import encode_varint as varint
+from headrace.graph.framework.attributes import encode_shape
 
 if TYPE_CHECKING:
     from headrace.graph.framework.operation import Operation

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headrace.formats.errors import DataLossError, OpError
+from headrace.formats.wire import BYTES, fields
 
 GRAPH_DEF, SAVER_DEF, COLLECTION_DEF = 2, 3, 4  # fields of MetaGraphDef
 _META_GRAPHS = 2  # of SavedModel
@@ -58,10 +59,12 @@ class MessageOrigin:
                 data = stream.read()
             start, end = 0, len(data)
             if self.number is not None:
-                graphs = [span for n, *span in _fields(data, 0, end) if n == _META_GRAPHS]
-                start, end = graphs[self.number]
-            for number, first, last in _fields(data, start, end):
-                if number == field and (key is None or _key(data, first, last) == key):
+                graphs = [f for f in fields(data, 0, end) if f[:2] == (_META_GRAPHS, BYTES)]
+                start, end = graphs[self.number][2:]
+            for number, kind, first, last in fields(data, start, end):
+                if (number, kind) != (field, BYTES):
+                    continue
+                if key is None or _key(data, first, last) == key:
                     return first
         except (OSError, IndexError, ValueError):
             pass
@@ -70,41 +73,7 @@ class MessageOrigin:
 
 def _key(data: bytes, start: int, end: int) -> str | None:
     """Returns the key of a map entry."""
-    for number, first, last in _fields(data, start, end):
-        if number == 1:
+    for number, kind, first, last in fields(data, start, end):
+        if kind == BYTES and number == 1:
             return data[first:last].decode(errors="replace")
     return None
-
-
-def _fields(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yields (number, start, end) of each length-delimited field of a message.
-
-    Raises: ValueError or IndexError for invalid messages.
-    """
-    at = start
-    while at < end:
-        tag, at = _varint(data, at)
-        kind = tag & 7
-        if kind == 0:
-            _, at = _varint(data, at)
-        elif kind == 2:
-            size, at = _varint(data, at)
-            yield tag >> 3, at, at + size
-            at += size
-        elif kind in (1, 5):
-            at += 8 if kind == 1 else 4
-        else:
-            raise ValueError(f"wire type {kind}")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-        if shift > 63:
-            raise ValueError("a number of more than ten bytes")

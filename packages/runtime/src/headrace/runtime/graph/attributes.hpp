@@ -91,7 +91,7 @@ inline AttrScalar read_attr(std::string_view value) {
       case kTensor:
       case kPlaceholder:
       case kFunc: scalar.bytes = reader.as_bytes(); break;
-      default: reader.skip(); continue;
+      default: continue;
     }
     scalar.kind = static_cast<AttrKind>(field);
   }
@@ -239,15 +239,6 @@ inline void add_shape(std::string_view bytes, ParsedValue& value) {
 }
 
 inline void parse_list(std::string_view bytes, ParsedValue& value) {
-  auto numbers = [&](WireReader& reader, auto take) {
-    if (reader.wire() == 2) {
-      WireReader packed(reader.as_bytes());
-      while (!packed.done()) take(packed);
-      if (packed.problem()) reader.fail(packed.problem());
-    } else {
-      take(reader);
-    }
-  };
   WireReader reader(bytes);
   while (reader.next()) {
     switch (reader.field()) {
@@ -258,23 +249,23 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
       }
       case 3:
       case 5:
-        numbers(reader,
-                [&](WireReader& r) { value.ints.push_back(static_cast<int64_t>(r.varint())); });
+        each_number(reader, HR_WIRE_VARINT,
+                    [&](uint64_t n) { value.ints.push_back(static_cast<int64_t>(n)); });
         break;
       case 4:
-        numbers(reader, [&](WireReader& r) {
-          uint32_t bits = r.fixed<uint32_t>();
+        each_number(reader, HR_WIRE_FIXED32, [&](uint64_t n) {
+          const auto bits = static_cast<uint32_t>(n);
           float real;
           std::memcpy(&real, &bits, 4);
           value.floats.push_back(real);
         });
         break;
       case 6:
-        numbers(reader,
-                [&](WireReader& r) { value.types.push_back(static_cast<hr_dtype>(r.varint())); });
+        each_number(reader, HR_WIRE_VARINT,
+                    [&](uint64_t n) { value.types.push_back(static_cast<hr_dtype>(n)); });
         break;
       case 7: add_shape(reader.as_bytes(), value); break;
-      default: reader.skip();
+      default: break;
     }
   }
   if (reader.problem()) {

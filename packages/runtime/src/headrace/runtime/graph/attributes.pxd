@@ -37,16 +37,6 @@ cdef extern from "graph/graph_def.hpp" namespace "headrace" nogil:
 
     void parse_graph_def(string_view, ParsedGraph&)
 
-    cdef cppclass WireReader:
-        WireReader(string_view)
-        cbool next()
-        uint32_t field()
-        const char* problem()
-        int64_t offset()
-        uint64_t as_varint()
-        string_view as_bytes()
-        void skip()
-
 
 cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
     cdef enum AttrKind "headrace::AttrKind":

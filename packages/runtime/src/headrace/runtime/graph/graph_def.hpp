@@ -45,7 +45,7 @@ inline void parse_attr(std::string_view bytes, const char* origin, ParsedGraph& 
     switch (reader.field()) {
       case 1: attr.key = reader.as_bytes(); break;
       case 2: attr.value = reader.as_bytes(); break;
-      default: reader.skip();
+      default: break;
     }
   }
   take_problem(reader, graph);
@@ -64,7 +64,7 @@ inline void parse_node(std::string_view bytes, const char* origin, ParsedGraph& 
       case 3: graph.inputs.push_back(reader.as_bytes()); break;
       case 4: node.device = reader.as_bytes(); break;
       case 5: parse_attr(reader.as_bytes(), origin, graph); break;
-      default: reader.skip();
+      default: break;
     }
   }
   take_problem(reader, graph);
@@ -90,7 +90,6 @@ inline void parse_graph_def(std::string_view bytes, ParsedGraph& graph) {
         WireReader library(reader.as_bytes(), origin);
         while (library.next()) {
           if (library.field() == 1) graph.functions.push_back(library.as_bytes());
-          else library.skip();
         }
         take_problem(library, graph);
         break;
@@ -101,13 +100,13 @@ inline void parse_graph_def(std::string_view bytes, ParsedGraph& graph) {
           switch (versions.field()) {
             case 1: graph.producer = static_cast<int32_t>(versions.as_varint()); break;
             case 2: graph.min_consumer = static_cast<int32_t>(versions.as_varint()); break;
-            default: versions.skip();
+      default: break;
           }
         }
         take_problem(versions, graph);
         break;
       }
-      default: reader.skip();
+      default: break;
     }
   }
   take_problem(reader, graph);

@@ -29,7 +29,6 @@ inline const char* parse_shape(std::string_view bytes, ShapeProto& shape) {
       int64_t size = 0;
       while (dim.next()) {
         if (dim.field() == 1) size = static_cast<int64_t>(dim.as_varint());
-        else dim.skip();
       }
       if (dim.problem()) return dim.problem();
       if (size < -1) return "a dimension below -1";
@@ -37,8 +36,6 @@ inline const char* parse_shape(std::string_view bytes, ShapeProto& shape) {
       shape.dims.push_back(size);
     } else if (reader.field() == 3) {
       shape.unknown_rank = reader.as_varint() != 0;
-    } else {
-      reader.skip();
     }
   }
   return reader.problem();
@@ -105,8 +102,6 @@ inline bool parse_tensor_header(std::string_view proto, TensorHeader& header) {
     } else if (reader.field() == 4) {
       header.content = reader.as_bytes();
       header.has_content = !header.content.empty();
-    } else {
-      reader.skip();
     }
   }
   if (reader.problem())
@@ -170,28 +165,12 @@ struct Filler {  // stores values until the shape is full
   }
 };
 
-// wire 0: varints; 1: eight bytes each; 5: four bytes each. Packed or not.
+// Calls take(number) for each value of a field of the message; false where it is malformed.
 template <typename Take>
-bool each_number(std::string_view proto, uint32_t field, uint32_t wire, Take take) {
+bool each_value(std::string_view proto, uint32_t field, uint32_t wire, Take take) {
   WireReader reader(proto);
-  auto read = [&](WireReader& from) {
-    if (wire == 0) take(from.varint());
-    else if (wire == 1) take(from.fixed<uint64_t>());
-    else take(static_cast<uint64_t>(from.fixed<uint32_t>()));
-  };
-  while (reader.next()) {
-    if (reader.field() != field) {
-      reader.skip();
-    } else if (reader.wire() == 2) {
-      WireReader packed(reader.as_bytes());
-      while (!packed.done()) read(packed);
-      if (packed.problem()) return false;
-    } else if (reader.wire() == wire) {
-      read(reader);
-    } else {
-      return false;
-    }
-  }
+  while (reader.next())
+    if (reader.field() == field && !each_number(reader, wire, take)) return false;
   return reader.problem() == nullptr;
 }
 
@@ -199,23 +178,20 @@ template <typename To, typename Convert>
 int64_t fill(std::string_view proto, uint32_t field, uint32_t wire, void* to, int64_t elements,
              Convert convert) {
   Filler<To> filler{static_cast<To*>(to), elements};
-  if (!each_number(proto, field, wire, [&](uint64_t raw) { filler(convert(raw)); })) return -1;
+  if (!each_value(proto, field, wire, [&](uint64_t raw) { filler(convert(raw)); })) return -1;
   return filler.n;
 }
 
 template <typename To>
 int64_t fill_integers(std::string_view proto, uint32_t field, void* to, int64_t elements) {
-  return fill<To>(proto, field, 0, to, elements, [](uint64_t raw) { return static_cast<To>(raw); });
+  return fill<To>(proto, field, HR_WIRE_VARINT, to, elements, [](uint64_t raw) { return static_cast<To>(raw); });
 }
 
 inline int64_t fill_strings(std::string_view proto, hr_string* to, int64_t elements) {
   WireReader reader(proto);
   int64_t n = 0;
   while (reader.next()) {
-    if (reader.field() != 8) {
-      reader.skip();
-      continue;
-    }
+    if (reader.field() != 8) continue;
     std::string_view value = reader.as_bytes();
     if (n < elements) to[n] = hr_string{value.data(), value.size(), nullptr};
     ++n;
@@ -225,7 +201,7 @@ inline int64_t fill_strings(std::string_view proto, hr_string* to, int64_t eleme
 
 // All lengths first, as varints, then all bytes.
 inline bool split_strings(std::string_view content, hr_string* to, int64_t elements) {
-  WireReader lengths(content);
+  PackedReader lengths(content);
   uint64_t total = 0;
   for (int64_t i = 0; i < elements; ++i) {
     uint64_t size = lengths.varint();
@@ -262,23 +238,23 @@ inline bool decode_tensor_values(std::string_view proto, TensorHeader& header, v
   int64_t n = -1;
   switch (header.dtype) {
     case HR_FLOAT:
-      n = fill<uint32_t>(proto, field, 5, to, elements,
+      n = fill<uint32_t>(proto, field, HR_WIRE_FIXED32, to, elements,
                          [](uint64_t raw) { return static_cast<uint32_t>(raw); });
       break;
     case HR_DOUBLE:
-      n = fill<uint64_t>(proto, field, 1, to, elements, [](uint64_t raw) { return raw; });
+      n = fill<uint64_t>(proto, field, HR_WIRE_FIXED64, to, elements, [](uint64_t raw) { return raw; });
       break;
     case HR_COMPLEX64:
-      n = fill<uint32_t>(proto, field, 5, to, 2 * elements,
+      n = fill<uint32_t>(proto, field, HR_WIRE_FIXED32, to, 2 * elements,
                          [](uint64_t raw) { return static_cast<uint32_t>(raw); });
       n = n < 0 || n % 2 ? -1 : n / 2;
       break;
     case HR_COMPLEX128:
-      n = fill<uint64_t>(proto, field, 1, to, 2 * elements, [](uint64_t raw) { return raw; });
+      n = fill<uint64_t>(proto, field, HR_WIRE_FIXED64, to, 2 * elements, [](uint64_t raw) { return raw; });
       n = n < 0 || n % 2 ? -1 : n / 2;
       break;
     case HR_BOOL:
-      n = fill<uint8_t>(proto, field, 0, to, elements,
+      n = fill<uint8_t>(proto, field, HR_WIRE_VARINT, to, elements,
                         [](uint64_t raw) { return static_cast<uint8_t>(raw != 0); });
       break;
     case HR_STRING: n = fill_strings(proto, static_cast<hr_string*>(to), elements); break;
@@ -287,10 +263,7 @@ inline bool decode_tensor_values(std::string_view proto, TensorHeader& header, v
       WireReader reader(proto);
       n = 0;
       while (reader.next()) {
-        if (reader.field() != field) {
-          reader.skip();
-          continue;
-        }
+        if (reader.field() != field) continue;
         std::string_view values = reader.as_bytes();
         n = static_cast<int64_t>(values.size());
         if (n && n <= elements) std::memcpy(to, values.data(), values.size());

@@ -1,125 +1,116 @@
-// Reads protobuf's wire format from bytes that nobody has checked.
+// The fields of protobuf messages for C++: headrace/wire.h with string views and sticky errors.
 #pragma once
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include "headrace/wire.h"
+
 namespace headrace {
 
-// A cursor over one message. Every read is bounded; the first bad byte sets `problem` and ends
-// all loops over fields. Views point into the bytes.
+// A cursor over one message. The first malformed field sets `problem` and ends all loops over
+// fields. Views point into the bytes.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : WireReader(bytes, bytes.data()) {}
   // `origin`: where offsets in errors are counted from.
-  WireReader(std::string_view bytes, const char* origin)
-      : at_(bytes.data()), end_(bytes.data() + bytes.size()), origin_(origin) {}
+  WireReader(std::string_view bytes, const char* origin) : bytes_(bytes), origin_(origin) {}
 
   // Moves to the next field; false at the end or at a problem.
   bool next() {
-    if (problem_ || at_ == end_) return false;
-    field_at_ = at_;
-    uint64_t tag = varint();
     if (problem_) return false;
-    if (tag >> 35 || tag >> 3 == 0) return fail("a field number out of range");
-    field_ = static_cast<uint32_t>(tag >> 3);
-    wire_ = static_cast<uint32_t>(tag & 7);
-    return true;
+    const int found = hr_wire_next(data(), bytes_.size(), &at_, &field_);
+    return found < 0 ? fail(field_.problem, field_.problem_at) : found > 0;
   }
 
-  uint32_t field() const { return field_; }
-  uint32_t wire() const { return wire_; }
+  uint32_t field() const { return field_.number; }
+  uint32_t wire() const { return field_.wire; }
   const char* problem() const { return problem_; }
-  int64_t offset() const { return problem_at_ - origin_; }
+  int64_t offset() const { return bytes_.data() + problem_at_ - origin_; }
 
-  uint64_t as_varint() {
-    if (wire_ != 0) return fail("a field of the wrong wire type"), 0;
-    return varint();
-  }
+  // The value of a field of any number type.
+  uint64_t number() const { return field_.value; }
+  uint64_t as_varint() { return expect(HR_WIRE_VARINT) ? field_.value : 0; }
   uint32_t as_fixed32() {
-    if (wire_ != 5) return fail("a field of the wrong wire type"), 0;
-    return fixed<uint32_t>();
-  }
-  uint64_t as_fixed64() {
-    if (wire_ != 1) return fail("a field of the wrong wire type"), 0;
-    return fixed<uint64_t>();
+    return expect(HR_WIRE_FIXED32) ? static_cast<uint32_t>(field_.value) : 0;
   }
   std::string_view as_bytes() {
-    if (wire_ != 2) return fail("a field of the wrong wire type"), std::string_view();
-    uint64_t size = varint();
-    if (problem_) return {};
-    if (size > static_cast<uint64_t>(end_ - at_)) {
-      at_ = field_at_;
-      return fail("a length beyond the end"), std::string_view();
-    }
-    std::string_view bytes(at_, size);
-    at_ += size;
-    return bytes;
+    if (!expect(HR_WIRE_BYTES)) return {};
+    return {reinterpret_cast<const char*>(field_.data), field_.size};
   }
-  void skip() {
-    switch (wire_) {
-      case 0: varint(); return;
-      case 1: fixed<uint64_t>(); return;
-      case 2: as_bytes(); return;
-      case 3: skip_group(); return;
-      case 5: fixed<uint32_t>(); return;
-      default: fail("an unknown wire type");
-    }
-  }
-  bool fail(const char* problem) {
-    if (!problem_) {
-      problem_ = problem;
-      problem_at_ = at_;
-    }
+  bool fail(const char* problem) { return fail(problem, field_.content); }
+
+ private:
+  bool fail(const char* problem, uint64_t at) {
+    if (problem_) return false;
+    problem_ = problem;
+    problem_at_ = at;
     return false;
   }
-  // For values inside a packed field.
-  bool done() const { return problem_ || at_ == end_; }
+  const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(bytes_.data()); }
+  bool expect(uint32_t wire) {
+    return field_.wire == wire || fail("a field of the wrong wire type");
+  }
+
+  std::string_view bytes_;
+  const char* origin_;
+  uint64_t at_ = 0, problem_at_ = 0;
+  const char* problem_ = nullptr;
+  hr_wire_field field_{};
+};
+
+// The numbers of a packed field, which stand side by side without tags.
+class PackedReader {
+ public:
+  explicit PackedReader(std::string_view bytes) : bytes_(bytes) {}
+
+  bool done() const { return problem_ || at_ == bytes_.size(); }
+  const char* problem() const { return problem_; }
   uint64_t varint() {
+    hr_wire_field field;
     uint64_t value = 0;
-    const char* start = at_;
-    for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end_) return at_ = start, fail("a number cut short"), 0;
-      uint64_t byte = static_cast<unsigned char>(*at_++);
-      value |= (byte & 0x7f) << (shift < 64 ? shift : 63);
-      if (byte < 0x80) return value;
-    }
-    return at_ = start, fail("a number of more than ten bytes"), 0;
+    const auto* data = reinterpret_cast<const uint8_t*>(bytes_.data());
+    if (hr_wire_number(data, bytes_.size(), &at_, &field, &value) < 0) problem_ = field.problem;
+    return value;
   }
   template <typename T>
   T fixed() {
-    if (static_cast<uint64_t>(end_ - at_) < sizeof(T)) return fail("a number cut short"), T();
-    T value;
-    std::memcpy(&value, at_, sizeof(T));
+    T value{};
+    if (bytes_.size() - at_ < sizeof(T)) {
+      problem_ = "a number cut short";
+      return value;
+    }
+    std::memcpy(&value, bytes_.data() + at_, sizeof(T));
     at_ += sizeof(T);
     return value;
   }
-
- private:
-  void skip_group() {  // obsolete, but other writers' unknown fields may hold them
-    int depth = 1;
-    while (depth && !problem_) {
-      if (!next()) {
-        fail("a group without an end");
-        return;
-      }
-      if (wire_ == 3) {
-        if (++depth > 100) fail("groups nested too deep");
-      } else if (wire_ == 4) {
-        --depth;
-      } else {
-        skip();
-      }
-    }
+  // The next number of a packed field of that wire type.
+  uint64_t number(uint32_t wire) {
+    if (wire == HR_WIRE_VARINT) return varint();
+    return wire == HR_WIRE_FIXED64 ? fixed<uint64_t>() : fixed<uint32_t>();
   }
 
-  const char* at_;
-  const char* end_;
-  const char* origin_;
-  const char* field_at_ = nullptr;
+ private:
+  std::string_view bytes_;
+  uint64_t at_ = 0;
   const char* problem_ = nullptr;
-  const char* problem_at_ = nullptr;
-  uint32_t field_ = 0, wire_ = 0;
 };
+
+// Calls take(number) for each value of a repeated number field, packed or not; false where the
+// field is malformed.
+template <typename Take>
+bool each_number(WireReader& reader, uint32_t wire, Take take) {
+  if (reader.wire() == wire) {
+    take(reader.number());
+    return true;
+  }
+  PackedReader packed(reader.as_bytes());
+  while (!packed.done()) {
+    const uint64_t number = packed.number(wire);
+    if (packed.problem()) return reader.fail(packed.problem());
+    take(number);
+  }
+  return !reader.problem();
+}
 
 }  // namespace headrace

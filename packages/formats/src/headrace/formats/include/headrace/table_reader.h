@@ -6,6 +6,7 @@
 #define HEADRACE_TABLE_READER_H
 
 #include "crc32c.h"
+#include "wire.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,23 +50,12 @@ static inline hr_table_code hr_table_damaged(hr_table* table, uint64_t offset, c
   return HR_TABLE_DAMAGED;
 }
 
-/* Reads a varint; returns 0 if it does not end before `end` or exceeds 64 bits. */
+/* Reads a number in groups of seven bits that must end before `end` and fit 64 bits; 0 otherwise. */
 static inline int hr_load_varint(const uint8_t* data, uint64_t end, uint64_t* position,
                                  uint64_t* value) {
-  uint64_t result = 0;
-  unsigned shift;
-  for (shift = 0; shift < 70; shift += 7) {
-    uint8_t byte;
-    if (*position >= end) return 0;
-    byte = data[(*position)++];
-    if (shift == 63 && byte > 1) return 0;
-    result |= (uint64_t)(byte & 127) << shift;
-    if (byte < 128) {
-      *value = result;
-      return 1;
-    }
-  }
-  return 0;
+  const uint64_t begin = *position;
+  return hr_wire_varint(data, end, position, value) &&
+         !(*position - begin == 10 && data[*position - 1] > 1);
 }
 
 /* Checks bounds, CRC and compression of a block. */

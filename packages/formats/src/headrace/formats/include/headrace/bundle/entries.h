@@ -3,6 +3,7 @@
 #define HEADRACE_BUNDLE_ENTRIES_H
 
 #include "../table_reader.h"
+#include "../wire.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,47 +22,6 @@ typedef struct {
   const uint8_t* message;
   uint64_t message_size;
 } hr_bundle_entry;
-
-/* One field of a protobuf message. */
-typedef struct {
-  uint32_t number, wire;
-  uint64_t value;      /* wire 0, 1 and 5 */
-  const uint8_t* data; /* wire 2 */
-  uint64_t size;
-} hr_wire_field;
-
-/* Reads the field at *position. Returns 1, 0 at the end, or -1 for a corrupted message. */
-static inline int hr_wire_next(const uint8_t* message, uint64_t size, uint64_t* position,
-                               hr_wire_field* field) {
-  uint64_t tag;
-  if (*position >= size) return 0;
-  if (!hr_load_varint(message, size, position, &tag) || tag >> 3 == 0 || tag >> 32) return -1;
-  field->number = (uint32_t)(tag >> 3);
-  field->wire = (uint32_t)(tag & 7);
-  field->value = 0;
-  field->data = NULL;
-  field->size = 0;
-  switch (field->wire) {
-    case 0: return hr_load_varint(message, size, position, &field->value) ? 1 : -1;
-    case 1:
-      if (size - *position < 8) return -1;
-      field->value = hr_load_u64(message + *position);
-      *position += 8;
-      return 1;
-    case 2:
-      if (!hr_load_varint(message, size, position, &field->size) || field->size > size - *position)
-        return -1;
-      field->data = message + *position;
-      *position += field->size;
-      return 1;
-    case 5:
-      if (size - *position < 4) return -1;
-      field->value = hr_load_u32(message + *position);
-      *position += 4;
-      return 1;
-    default: return -1;
-  }
-}
 
 static inline int hr_bundle_parse_dims(const uint8_t* message, uint64_t size,
                                        hr_bundle_entry* entry) {
