@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
-
-
-class _Registration(ctypes.Structure):
-    _fields_ = [
-        ("op", ctypes.c_char_p),
-        ("device_type", ctypes.c_char_p),
-        ("constraint", ctypes.c_char_p),
-    ]  # and more fields: the table has the size of a registration
-
-
-class _Table(ctypes.Structure):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("abi", ctypes.c_uint32),
-        ("library", ctypes.c_char_p),
-        ("version", ctypes.c_char_p),
-        ("kernel_size", ctypes.c_uint32),
-        ("n_kernels", ctypes.c_int32),
-        ("kernels", ctypes.c_void_p),
-    ]
+from headrace.formats.kernel_abi import read_table
 
 
 @lru_cache(maxsize=1)
@@ -35,15 +15,10 @@ def compiled_registrations() -> dict[str, list[dict[str, set[str]]]]:
     """The constraints of each op's registrations: attribute name to the values it may have."""
     from headrace.kernels.cpu import capsule
 
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    held = capsule()
-    table = _Table.from_address(pointer(held, b"headrace.kernel_table.v1"))
     found: dict[str, list[dict[str, set[str]]]] = {}
-    for number in range(table.n_kernels):
-        registration = _Registration.from_address(table.kernels + number * table.kernel_size)
-        constraint = _constraint(registration.constraint or b"")
-        found.setdefault(registration.op.decode(), []).append(constraint)
+    held = capsule()
+    for kernel in read_table(held)[1]:
+        found.setdefault(kernel.op.decode(), []).append(_constraint(kernel.constraint or b""))
     return found
 
 
