@@ -1,4 +1,5 @@
-"""Runs ops with absurd attributes under a memory limit; prints what raised no OpError.
+"""Runs ops with extreme attributes under a memory limit; prints every outcome that is not an
+OpError.
 
 python absurd_attributes.py PART    # of the eight parts of the catalogue
 """
@@ -28,7 +29,7 @@ ABSURD = {
 
 
 def main(part: int) -> None:
-    """Prints (op, attribute, value, what came) for each wrong outcome."""
+    """Prints (op, attribute, value, outcome) for each wrong outcome."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for op in op_names()[part::8]:
         if op.startswith("Print"):  # they write to standard error

@@ -1,4 +1,4 @@
-"""Runs a script in a Python of its own, where a crash, a hang or a signal can do no harm."""
+"""Runs a script in a separate Python process, where a crash, a hang or a signal does no harm."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def begin(script: str, **environment: str) -> subprocess.Popen[str]:
 
 
 def output(script: str, timeout_s: float = 60, **environment: str) -> str:
-    """What a script prints; it must end well, and in time."""
+    """The output of a script, which must succeed in time."""
     return end(begin(script, **environment), timeout_s)
 
 
 def end(child: subprocess.Popen[str], timeout_s: float = 60) -> str:
-    """Waits for a child. Returns: what it printed."""
+    """Waits for a child. Returns: its output."""
     try:
         printed, complaints = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -49,7 +49,7 @@ def end(child: subprocess.Popen[str], timeout_s: float = 60) -> str:
 
 
 def interrupt(child: subprocess.Popen[str]) -> None:
-    """Sends Ctrl-C once the child has said that it started."""
+    """Sends Ctrl-C once the child has reported that it started."""
     assert child.stdout is not None
     assert child.stdout.readline() == "started\n"
     child.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""A fresh graph for each test, and the helpers of this room importable."""
+"""A new graph for each test; makes the modules of this folder importable."""
 
 from __future__ import annotations
 

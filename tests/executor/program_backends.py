@@ -1,4 +1,4 @@
-"""What random programs are made of, twice: in NumPy, at once; and as a graph."""
+"""The statements of random programs, twice: computed by NumPy, and built as a graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import headrace.graph as hr
 
 
 class InNumPy:
-    """Computes; the variables are arrays of its own."""
+    """Computes with NumPy; variables are arrays."""
 
     def __init__(self, variables: list[np.ndarray]) -> None:
         self.variables = variables
@@ -80,7 +80,7 @@ class InNumPy:
 
 
 class InAGraph:
-    """Builds; what touches a variable waits for what touched one before."""
+    """Builds a graph; each use of a variable waits for the previous one."""
 
     def __init__(self, variables: Sequence[tuple[Shape, bool]]) -> None:
         self.variables = [

@@ -1,7 +1,7 @@
-"""Random programs: what they are, how hypothesis draws them, and what they do in a back end.
+"""Random programs: their statements, how hypothesis draws them, and how a back end runs them.
 
-A program is a list of statements over a growing list of float64 values. `run` walks it once for
-whatever back end it is given: one that builds a graph, or one that computes with NumPy at once.
+A program is a list of statements over a growing list of float64 values. `run` executes it on a back
+end, which builds a graph or computes with NumPy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 
 @dataclass(frozen=True)
 class Statement:
-    """One step of a program; its value is the next in the list, of a known shape."""
+    """One statement of a program; its value, of a known shape, is appended to the list."""
 
     kind: str
     arguments: tuple[Any, ...]
@@ -131,7 +131,7 @@ def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> St
 
 
 def _block(draw: Any, values: list[Shape], variables: Any, depth: int, shape: Shape) -> Any:
-    """Statements of their own, and which of all values, of one shape, they end in."""
+    """Nested statements, and the value of one shape that they result in."""
     inside = list(values)
     statements = _statements(draw, inside, variables, depth - 1, 1, 4)
     fitting = [i for i, other in enumerate(inside) if other == shape]
@@ -146,7 +146,7 @@ def _broadcast(a: Shape, b: Shape) -> Shape | None:
 
 
 def run(statements: tuple[Statement, ...], values: list[Any], backend: Any) -> list[Any]:
-    """The values, and after them what the statements make of them."""
+    """The values, followed by the values of the statements."""
     values = list(values)
     for statement in statements:
         made = _one(statement.kind, statement.arguments, values, backend)

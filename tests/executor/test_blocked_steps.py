@@ -1,4 +1,7 @@
-"""Steps that wait, loop or compute for long: what they hold, and how they end."""
+"""Steps that wait, loop or compute for long: the threads that they use, and how they end.
+
+Modules: executor/asynchronous_nodes, executor/async_call.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ def _dynamic_loop() -> tuple[hr.Tensor, hr.ConfigProto]:
     return hr.while_loop(lambda i: i < 2_000_000_000, lambda i: i + 1, [0]), config
 
 
-def _tape(threads: int) -> tuple[hr.Tensor, hr.ConfigProto]:
+def _schedule(threads: int) -> tuple[hr.Tensor, hr.ConfigProto]:
     x = hr.random_uniform([512, 512])
     for _ in range(3000):
         x = hr.matmul(x, hr.random_uniform([512, 512])) * 1e-3
@@ -70,8 +73,8 @@ LONG = {
     "an enqueue": _full_enqueue,
     "a native loop": _native_loop,
     "a dynamic loop": _dynamic_loop,
-    "a tape": lambda: _tape(2),
-    "a tape on one thread": lambda: _tape(1),
+    "a schedule": lambda: _schedule(2),
+    "a schedule on one thread": lambda: _schedule(1),
 }
 long_steps = pytest.mark.parametrize("make", LONG.values(), ids=LONG)
 
@@ -103,7 +106,7 @@ def test_closing_the_session_ends_the_step(make: Callable[[], tuple[object, obje
         session.run(fetch)
 
 
-@pytest.mark.parametrize("of", ["a dequeue", "a native loop", "a dynamic loop", "a tape"])
+@pytest.mark.parametrize("of", ["a dequeue", "a native loop", "a dynamic loop", "a schedule"])
 def test_ctrl_c_ends_the_step_and_the_session_goes_on(of: str) -> None:
     child = child_process.begin(
         f"""

@@ -1,4 +1,8 @@
-"""Whatever shapes, signatures and sessions a program runs through, memory stays bounded."""
+"""Memory stays bounded for any number of shapes, signatures and sessions.
+
+Modules: plan/executable_cache, plan/prepared_nodes, plan/segment_runner, plan/run_buffers,
+session/recent_values.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ def resident():
 
 
 def _growth_mib(script: str, timeout_s: float = 120) -> float:
-    """What a child's memory grew by; `script` prints it."""
+    """The growth of a child's memory, which `script` prints."""
     return float(output(_RESIDENT + script, timeout_s).split()[-1])
 
 
@@ -67,7 +71,7 @@ print(resident() - before)
     assert grown < 24
 
 
-def test_a_new_batch_size_takes_over_the_memory_of_one_that_is_no_longer_kept() -> None:
+def test_a_new_batch_size_reuses_the_memory_of_a_dropped_one() -> None:
     faults = int(
         output(
             """
@@ -95,7 +99,7 @@ print(sorted(found[40:])[30])
 
 
 def test_a_small_program_plans_each_of_a_hundred_shapes_once() -> None:
-    """What a run of a shape that was met before costs, beside the same shape again and again."""
+    """The cost of a run for an earlier shape, compared with repeated runs for one shape."""
     ratio = float(
         output(
             """

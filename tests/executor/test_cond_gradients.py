@@ -1,4 +1,4 @@
-"""Gradients go through the branch that was taken, and only through that one."""
+"""Gradients pass through the branch that was taken, and only through that one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a plan computed once is alive while a step uses it, however soon the plan is dropped."""
+"""Constants of a plan stay alive while a step uses them, even if the plan is dropped.
+
+Modules: plan/constant_folding, plan/lease.
+"""
 
 from __future__ import annotations
 

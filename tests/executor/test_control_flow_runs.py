@@ -1,4 +1,9 @@
-"""Branches and loops do what TensorFlow 1.x's do: which side runs, what is seen, in what order."""
+"""Branches and loops behave as in TensorFlow 1.x: which side runs, which values it reads, in which
+order.
+
+Modules: executor/executor, executor/executor_plan, executor/executor_state, executor/propagation,
+passes/branches, graph/node_kind.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +40,7 @@ def test_only_one_branch_has_effects_and_what_was_built_before_runs_in_any_case(
 @BOTH
 @pytest.mark.parametrize("a", [False, True])
 @pytest.mark.parametrize("b", [False, True])
-def test_branches_nest_and_hand_out_structures(executor: str, a: bool, b: bool) -> None:
+def test_branches_nest_and_return_structures(executor: str, a: bool, b: bool) -> None:
     p, q = hr.placeholder(hr.bool, []), hr.placeholder(hr.bool, [])
     x = hr.constant(2.0)
     y = hr.cond(
@@ -53,7 +58,7 @@ def test_branches_nest_and_hand_out_structures(executor: str, a: bool, b: bool) 
 
 
 @BOTH
-def test_loops_nest_and_use_what_is_around_them(executor: str) -> None:
+def test_loops_nest_and_use_outer_values(executor: str) -> None:
     n, scale = hr.placeholder(hr.int32, []), hr.placeholder(hr.float32, [])
 
     def outer(i: hr.Tensor, total: hr.Tensor) -> tuple[hr.Tensor, hr.Tensor]:

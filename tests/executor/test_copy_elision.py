@@ -1,4 +1,7 @@
-"""Ops that would copy their input as it is make a view of it, and mean the same."""
+"""Ops that would copy their input unchanged make a view of it, with the same results.
+
+Modules: plan/copy_elision.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ def test_a_copy_that_changes_nothing_is_a_view_and_any_other_is_made(copies: boo
         np.testing.assert_allclose(one, np.tanh(want(VALUE)), rtol=1e-5)
 
 
-def test_what_is_known_only_at_run_time_decides_run_by_run() -> None:
+def test_run_time_values_decide_in_each_run() -> None:
     x = hr.placeholder(hr.float32, [None, None])
     order = hr.placeholder(hr.int32, [2])
     y = hr.transpose(x, order)

@@ -1,4 +1,7 @@
-"""Kernels flush denormal numbers to zero; Python code of the same thread keeps them."""
+"""Kernels flush denormal numbers to zero; Python code of the same thread keeps them.
+
+Modules: threads/denormals.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def _python_keeps_denormals() -> bool:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_product_of_denormals_costs_what_any_product_costs(threads: int) -> None:
+def test_a_product_of_denormals_is_as_fast_as_any(threads: int) -> None:
     x = hr.placeholder(hr.float32, [512, 512])
     y = hr.reduce_sum(hr.matmul(x, x))
     normal = np.full([512, 512], 1e-3, np.float32)

@@ -1,4 +1,8 @@
-"""Several CPU devices in one session: partition, Send and Recv, refusals, errors that cross."""
+"""Several CPU devices in one session: partition, Send and Recv, refused placements, errors across
+devices.
+
+Modules: passes/place, passes/partition.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ def test_the_session_lists_its_devices() -> None:
     assert names == [f"/job:localhost/replica:0/task:0/device:CPU:{i}" for i in range(3)]
 
 
-def test_a_graph_over_two_devices_gives_what_it_gives_on_one() -> None:
+def test_a_graph_gives_the_same_on_two_devices_as_on_one() -> None:
     def build(devices: list[str]) -> tuple[hr.Tensor, hr.Tensor, hr.Operation]:
         x = hr.placeholder(hr.float32, [4, 4])
         h = x
@@ -112,7 +116,7 @@ def test_a_loop_on_one_device_feeds_another() -> None:
         assert session.run(m) == 20
 
 
-def test_what_writes_a_reference_runs_where_the_variable_is() -> None:
+def test_writes_of_a_reference_run_on_the_device_of_the_variable() -> None:
     with hr.device("/cpu:0"):
         v = hr.Variable([1.0])
     with hr.device("/cpu:1"):
@@ -151,7 +155,7 @@ def test_an_error_names_the_node_wherever_it_stands() -> None:
         assert session.run(y, {x: [1.0]}).tolist() == [2.0]
 
 
-def test_an_error_on_one_device_ends_what_waits_on_the_other() -> None:
+def test_an_error_on_one_device_ends_waits_on_the_other() -> None:
     x = hr.placeholder(hr.float32, [])
     with hr.device("/cpu:1"):
         waiting = hr.FIFOQueue(1, [hr.float32], shapes=[[]]).dequeue()

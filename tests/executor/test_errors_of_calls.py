@@ -1,4 +1,7 @@
-"""What a call cannot do it says by an OpError, whatever the graph is."""
+"""A session call that fails raises an OpError, for any graph.
+
+Modules: memory/call_error.
+"""
 
 from __future__ import annotations
 

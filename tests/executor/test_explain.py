@@ -1,4 +1,7 @@
-"""`explain()` and the log say what a step runs on: kernels, fused nodes, native loops, NumPy."""
+"""`explain()` and the log describe how a step runs: kernels, fused nodes, native loops, NumPy.
+
+Modules: executor/explain.
+"""
 
 from __future__ import annotations
 

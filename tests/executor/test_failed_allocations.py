@@ -1,5 +1,8 @@
-"""A run in which any one request for memory fails: it ends with an error or with its values, and
-what it held is free again."""
+"""A run in which one request for memory fails ends with an error or with its values, and frees
+everything that it held.
+
+Modules: state/error_boundary.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,7 @@ each_failure(lambda: session.run(fetch, feeds))
 
 
 def _each_failure(counter: str, program: str, executor: str = "") -> tuple[int, list[str]]:
-    """Returns: how many requests failed in turn, and the types of what was raised."""
+    """Returns: the number of requests that failed in turn, and the types of the exceptions."""
     script = f"{EACH_FAILURE}\nfetch = {program}\n{RUN.format(executor=executor)}"
     printed = child_process.output(script, 120, LD_PRELOAD=counter)
     count, raised, leaks = ast.literal_eval(printed)

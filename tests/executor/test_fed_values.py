@@ -1,4 +1,7 @@
-"""What the session service is fed is checked against the placeholders before anything runs."""
+"""Fed values are checked against the placeholders before anything runs.
+
+Modules: passes/fed_values, memory/arrays.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def _service(executor: str = "") -> Any:
 
 
 def _step(build: Callable[[], Any], feeds: list[str], executor: str = "") -> Any:
-    """The service's step of what `build` returns."""
+    """The step that fetches the result of `build`."""
     with hr.Graph().as_default() as graph:
         fetch = build().name
         service = _service(executor)

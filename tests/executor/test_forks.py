@@ -1,4 +1,4 @@
-"""A forked child opens a session of its own, whatever the parent's threads were doing."""
+"""A forked child can open a session, whatever the parent's threads do during the fork."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_a_child_is_forked_while_another_thread_holds_a_lock_of_the_process(modu
 
 
 @pytest.mark.parametrize("size", [160, 400])  # on one thread of OpenBLAS, and on several
-def test_the_parent_goes_on_after_forks_beside_decompositions(size: int) -> None:
+def test_the_parent_continues_after_forks_during_decompositions(size: int) -> None:
     printed = child_process.output(
         f"""
     matrix = np.random.rand({size}, {size}) + {size} * np.eye({size})

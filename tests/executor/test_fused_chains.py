@@ -1,4 +1,7 @@
-"""Chains of many dtypes, with conditions and reductions, give the bits of their ops alone."""
+"""Fused chains of many dtypes, with conditions and reductions, have the same bits as separate ops.
+
+Modules: plan/fuse_elementwise.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def _array(random: np.random.RandomState, dtype: Any, shape: list[int]) -> np.nd
 
 
 class _Program:
-    """Random ops over values of many dtypes; `feeds` are those of `values` that are fed."""
+    """Random ops over values of many dtypes; `feeds` are the fed ones among `values`."""
 
     def __init__(self, data: st.DataObject) -> None:
         self.data = data
@@ -121,7 +124,7 @@ def _assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
-def test_random_chains_give_the_bits_of_their_ops_alone(data: st.DataObject) -> None:
+def test_random_chains_have_the_same_bits_as_separate_ops(data: st.DataObject) -> None:
     graph = hr.Graph()
     with graph.as_default(), np.errstate(all="ignore"):
         program = _Program(data)
@@ -213,7 +216,7 @@ def test_the_output_lies_over_no_input_of_other_elements() -> None:
     _assert_same_bits(got, apart)
 
 
-def test_a_condition_over_the_first_dimension_stays_apart() -> None:
+def test_a_condition_over_the_first_dimension_is_not_fused() -> None:
     c = hr.placeholder(hr.bool, [ROWS])
     x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
     y = hr.square(hr.where(c, hr.exp(x), -x))
@@ -225,7 +228,7 @@ def test_a_condition_over_the_first_dimension_stays_apart() -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
-def test_a_cast_that_truncates_and_reductions_of_first_dimensions_stay_apart() -> None:
+def test_truncating_casts_and_reductions_of_first_dimensions_are_not_fused() -> None:
     x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
     create = hr.get_default_graph().create_op
     attrs = {
@@ -265,7 +268,7 @@ def test_angles_and_leaks_join_a_chain(dtype: Any) -> None:
             np.testing.assert_array_equal(together.astype(float), apart.astype(float))
 
 
-def test_an_integer_division_by_zero_beside_a_chain_stays_an_error() -> None:
+def test_an_integer_division_by_zero_next_to_a_chain_is_an_error() -> None:
     x = hr.placeholder(hr.int32, [ROWS, COLUMNS])
     y = hr.floordiv(x * 2 + 1, x - 7) * 3 - 1
     value = np.arange(1000, 1000 + ROWS * COLUMNS, dtype=np.int32).reshape(ROWS, COLUMNS)

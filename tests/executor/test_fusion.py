@@ -1,4 +1,7 @@
-"""Elementwise steps on large tensors run as one pass over memory, and mean the same."""
+"""Elementwise steps on large tensors run as one pass over memory, with the same results.
+
+Modules: plan/fuse_epilogue, plan/fused_nodes.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def test_biases_sums_of_two_and_softplus_join_a_chain() -> None:
     np.testing.assert_allclose(got, np.log1p(np.exp(3 * value + bias)) ** 1.5, rtol=2e-5)
 
 
-def test_a_bias_along_the_second_axis_is_left_alone() -> None:
+def test_a_bias_along_the_second_axis_is_not_fused() -> None:
     x = hr.placeholder(hr.float32, [4, 16, 16, 16])
     y = hr.nn.bias_add(hr.tanh(x), np.arange(16, dtype=np.float32), data_format="NCHW")
     value = np.random.RandomState(0).randn(4, 16, 16, 16).astype(np.float32)
@@ -77,7 +80,7 @@ def test_a_bias_along_the_second_axis_is_left_alone() -> None:
     )
 
 
-def test_what_others_read_is_not_fused_away() -> None:
+def test_values_with_other_readers_are_not_fused_away() -> None:
     x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
     middle = x * 3.0
     end = hr.square(middle + 1.0)
@@ -89,7 +92,7 @@ def test_what_others_read_is_not_fused_away() -> None:
         assert _fused(session, [middle, end], [x]) == 1  # the sum alone joins the square
 
 
-def test_small_tensors_and_other_types_are_left_alone() -> None:
+def test_small_tensors_and_other_types_are_not_fused() -> None:
     small = hr.placeholder(hr.float32, [8])
     whole = hr.placeholder(hr.uint8, [ROWS, COLUMNS])
     with hr.Session() as session:
@@ -127,7 +130,7 @@ def test_a_traced_step_names_the_nodes_that_were_fused() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_random_expressions_give_what_numpy_gives(dtype: str, data: st.DataObject) -> None:
+def test_random_expressions_agree_with_numpy(dtype: str, data: st.DataObject) -> None:
     random = np.random.RandomState(data.draw(st.integers(0, 2**31)))
     graph = hr.Graph()
     with graph.as_default():
@@ -197,7 +200,7 @@ def _convolution(x: Any, kernel: Any, bias: Any, add: str, activation: str) -> A
 
 @pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
 @pytest.mark.parametrize("add", ["bias_add", "add", "flipped"])
-def test_a_convolution_takes_bias_and_relu_along(add: str, activation: str) -> None:
+def test_a_convolution_is_fused_with_bias_and_relu(add: str, activation: str) -> None:
     rng = np.random.RandomState(0)
     value = rng.randn(2, 6, 6, 3).astype(np.float32)
     x = hr.placeholder(hr.float32, value.shape)
@@ -317,7 +320,7 @@ def _normalised(
 @pytest.mark.parametrize("constant", [True, False])
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 @pytest.mark.parametrize("form", FORMS)
-def test_a_convolution_takes_a_normalisation_by_known_statistics_along(
+def test_a_convolution_is_fused_with_a_normalisation_by_known_statistics(
     form: str, data_format: str, constant: bool, activation: str | None
 ) -> None:
     value = np.random.RandomState(0).randn(2, 11, 12, 6).astype(np.float32)
@@ -372,7 +375,7 @@ def test_a_scale_in_the_filter_rounds_no_worse_than_a_scale_behind_it(gammas: st
     np.testing.assert_array_equal(np.isnan(results[0]), np.isnan(results[1]))
 
 
-def test_a_normalisation_stays_apart_where_more_of_it_is_used() -> None:
+def test_a_normalisation_with_other_outputs_in_use_is_not_fused() -> None:
     value = np.random.RandomState(0).randn(2, 5, 5, 6).astype(np.float32)
     x = hr.placeholder(hr.float32, value.shape)
     conv, outputs = _normalised(x, 16, "same", "NHWC", True)
@@ -444,7 +447,7 @@ def _made_by(product: str, x: Any, rng: Any) -> Any:
 @pytest.mark.parametrize("add", [hr.nn.bias_add, hr.add, lambda y, b: hr.add(b, y)])
 @pytest.mark.parametrize("product", ["MatMul", "Conv2D"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_fused_product_makes_what_its_nodes_make_alone(
+def test_a_fused_product_agrees_with_separate_nodes(
     product: str, add: Any, activation: str, threads: int
 ) -> None:
     rng = np.random.RandomState(0)
@@ -493,7 +496,7 @@ def test_a_training_step_fuses_its_dense_layers_and_learns_the_same() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
+def test_every_instruction_of_the_kernel_can_be_fused() -> None:
     x = hr.placeholder(hr.float32, [128, 64])
     value = np.random.RandomState(0).uniform(0.1, 2.0, [128, 64]).astype(np.float32)
     vector = hr.constant(value[0])
@@ -525,7 +528,7 @@ def test_every_instruction_of_the_kernel_takes_part_in_a_chain() -> None:
             np.testing.assert_array_equal(got, apart)
 
 
-def test_an_op_that_the_kernel_does_not_know_stays_apart() -> None:
+def test_an_op_that_the_kernel_does_not_support_is_not_fused() -> None:
     x = hr.placeholder(hr.float32, [128, 64])
     y = hr.square(hr.exp(hr.tan(hr.square(hr.exp(x)))))
     with hr.Session() as session:

@@ -1,4 +1,4 @@
-"""Ops that graph passes make, named by a graph: refused, or checked like any other op."""
+"""Graphs that contain ops which only passes make: refused, or checked like any other op."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kernel that runs long ends soon after its step was cancelled."""
+"""A long kernel ends soon after its step was cancelled."""
 
 from __future__ import annotations
 

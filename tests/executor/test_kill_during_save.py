@@ -1,4 +1,4 @@
-"""A process killed in the middle of `save` leaves the checkpoint before it whole."""
+"""A process that is killed during `save` leaves the previous checkpoint intact."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ while True:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kill -9 is for Unix")
 @pytest.mark.parametrize("one_name", [False, True], ids=["a name a step", "one name for all"])
-def test_the_checkpoint_before_is_whole(tmp_path: Path, one_name: bool) -> None:
+def test_the_previous_checkpoint_is_intact(tmp_path: Path, one_name: bool) -> None:
     prefix = str(tmp_path / "model")
     dice = random.Random(5)
     values = [hr.get_variable(f"v{i}", [300_000]) for i in range(4)]

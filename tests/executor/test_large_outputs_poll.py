@@ -1,4 +1,4 @@
-"""Kernels that only move bytes end within themselves, too, where their result is huge."""
+"""Kernels that only move bytes poll as well, so that huge results can be cancelled."""
 
 from __future__ import annotations
 

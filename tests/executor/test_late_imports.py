@@ -1,4 +1,7 @@
-"""What a run imports for the first time is imported whole, whatever Ctrl-C does."""
+"""Modules that a session imports late are imported completely, even if Ctrl-C arrives.
+
+Modules: kernels/kernel_libraries.
+"""
 
 from __future__ import annotations
 

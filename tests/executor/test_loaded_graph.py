@@ -1,4 +1,7 @@
-"""`headrace.runtime.load_graph`: a frozen graph as a callable that any thread may call."""
+"""`headrace.runtime.load_graph`: a frozen graph as a callable for any thread.
+
+Modules: session/loaded_graph.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def test_arrays_go_in_and_come_out_by_name(model: LoadedGraph) -> None:
     assert found["sum"] == 12.0 and isinstance(found["sum"], np.float32)
 
 
-def test_inputs_and_outputs_say_what_they_are(model: LoadedGraph) -> None:
+def test_inputs_and_outputs_have_names_dtypes_and_shapes(model: LoadedGraph) -> None:
     assert model.inputs == {
         "x": TensorSpec("x:0", hr.float32, (None, 3)),
         "scale": TensorSpec("scale:0", hr.float32, ()),

@@ -1,4 +1,4 @@
-"""Loops whose nodes stand on two devices do what they do on one."""
+"""Loops with nodes on two devices give the same results as on one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ LOOPS: dict[str, Callable[[hr.Tensor, str], hr.Tensor]] = {
 
 @BOTH
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_loop_over_two_devices_gives_what_it_gives_on_one(loop: str, executor: str) -> None:
+def test_a_loop_gives_the_same_on_two_devices_as_on_one(loop: str, executor: str) -> None:
     at = np.array([0.3, -1.2, 0.8], np.float32)
     found = []
     for far in (NEAR, FAR):

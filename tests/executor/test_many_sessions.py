@@ -1,4 +1,7 @@
-"""Sessions one after another, side by side, and closed while others run."""
+"""Sessions one after another, at the same time, and closed while others run.
+
+Modules: session/local_session.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def test_two_hundred_sessions_come_and_go() -> None:
     assert float(printed) == 200 * (10 + 21)
 
 
-def test_threads_share_sessions_and_each_sees_whole_values() -> None:
+def test_threads_share_sessions_and_read_complete_values() -> None:
     v = hr.get_variable("v", [1000], initializer=hr.zeros_initializer(), use_resource=True)
     x = hr.placeholder(hr.float32, [1000])
     add = v.assign_add(hr.ones([1000]), read_value=False)

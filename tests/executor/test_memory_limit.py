@@ -1,4 +1,7 @@
-"""ConfigProto.experimental.plan_memory_limit_bytes: a budget of what a session's plans hold."""
+"""ConfigProto.experimental.plan_memory_limit_bytes bounds the memory of a session's plans.
+
+Modules: memory/memory_account.
+"""
 
 from __future__ import annotations
 

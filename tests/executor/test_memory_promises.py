@@ -1,4 +1,7 @@
-"""What a run takes from the heap, and who may touch what it was given and what it gave."""
+"""The heap memory that a run takes, and the ownership of fed and fetched arrays.
+
+Modules: plan/memory_plan, plan/storage_plan, plan/schedule_writer, plan/executable, memory/buffer.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ def test_a_second_run_takes_nothing_from_the_heap(counter: str) -> None:
     assert set(eval(printed)) == {(0, 0)}  # fetched scalars come from Python's own pools
 
 
-def test_a_matrix_product_takes_no_more_than_onednn_does_by_itself(counter: str) -> None:
+def test_a_matrix_product_allocates_no_more_than_onednn_alone(counter: str) -> None:
     # dnnl_primitive_execute makes a map of its arguments, and its gemm packs into memory of its
     # own: some seven calls a product, all freed at its end. None of them is ours to avoid.
     script = """
@@ -185,7 +188,7 @@ def test_a_fetched_array_is_the_callers_to_write_to() -> None:
                 got[...] = 99.0
 
 
-def test_literal_fetches_in_turn_give_what_was_asked() -> None:
+def test_alternating_literal_fetches_give_their_values() -> None:
     x = hr.placeholder(hr.float32, [])
     a, b = x + 1.0, x + 2.0
     with hr.Session() as session:

@@ -1,4 +1,7 @@
-"""Loops with branches, inner loops and shapes that follow data run as native loops."""
+"""Loops with branches, inner loops and data-dependent shapes run as native loops.
+
+Modules: executor/native_loop, executor/loop_lowering, executor/loop_phases.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def _session(executor: str = "", **options: Any) -> hr.Session:
 
 
 def _native_loops(session: hr.Session, fetch: Any, feeds: Any = ()) -> int:
-    """How many native loops the step has that are not inside of another."""
+    """The number of outermost native loops of the step."""
     return session.explain(fetch, feeds).count("native loop of")
 
 
@@ -334,7 +337,7 @@ def test_a_branch_in_a_loop_costs_a_fraction_of_what_the_dynamic_executor_takes(
 def test_one_stalled_run_does_not_send_a_small_body_to_the_pool_for_good(
     executor: str, stalled: int
 ) -> None:
-    """A thread that loses its core makes a sample of 1 us look like 30 ms."""
+    """A thread that loses its core measures 30 ms for a body of 1 us."""
     callers: list[int] = []
 
     def call(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Runs inside runs: a Python kernel that calls `run` needs no thread that another one waits for."""
+"""Nested runs: a Python kernel that calls `run` needs no additional thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Independent heavy kernels of one step run at once where the session has the threads."""
+"""Independent heavy kernels of one step run at the same time if the session has the threads.
+
+Modules: executor/branch_overlap, threads/thread_policy, threads/cost_model.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import pytest
 import headrace.graph as hr
 from headrace.formats.errors import DeadlineExceededError, InvalidArgumentError
 
-BESIDE = "independent heavy kernels run beside one another"
+BESIDE = "independent heavy kernels run at the same time"
 
 # Two calls of each, on matrices of some milliseconds.
 KERNELS: dict[str, tuple[int, Callable[[hr.Tensor], hr.Tensor]]] = {
@@ -134,7 +137,7 @@ def test_other_shapes_errors_and_timeouts_of_a_step_that_overlaps() -> None:
         )
 
 
-def test_a_session_with_a_team_takes_decompositions_apart_and_nothing_else() -> None:
+def test_only_decompositions_overlap_in_a_session_with_several_intra_op_threads() -> None:
     # Products use the team; on one thread they might round otherwise, in some processes only.
     x = hr.placeholder(hr.float32, [600, 600])
     products = [hr.matmul(x + 1.0, x), hr.matmul(x + 2.0, x)]

@@ -1,4 +1,7 @@
-"""A step in several calls: feeds arrive, fetches leave."""
+"""A step in several calls: feeds arrive, fetches leave.
+
+Modules: executor/dynamic_step.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def test_a_fed_array_may_be_overwritten_between_the_calls() -> None:
         assert session.partial_run(handle, late, {c: 2.0}).tolist() == [2.0, 4.0, 6.0]
 
 
-def test_operations_may_be_asked_for() -> None:
+def test_operations_may_be_fetched() -> None:
     a, c = hr.placeholder(hr.float32, []), hr.placeholder(hr.float32, [])
     v, w = hr.Variable(0.0), hr.Variable(0.0)
     first, second = v.assign(a).op, w.assign(a + c).op
@@ -56,7 +59,7 @@ def test_operations_may_be_asked_for() -> None:
         assert session.run([v, w]) == [4.0, 5.0]
 
 
-def test_what_lacks_a_feed_or_was_not_announced_is_refused() -> None:
+def test_fetches_without_their_feeds_or_setup_are_refused() -> None:
     a, b = hr.placeholder(hr.float32, [], "a"), hr.placeholder(hr.float32, [], "b")
     total = hr.add(a, b, "total")
     other = a * 3.0
@@ -150,7 +153,7 @@ def test_partial_runs_that_were_abandoned_are_bounded() -> None:
         assert session.partial_run(handles[-1], twice, {a: 1.0}) == 2.0
 
 
-def test_a_session_that_is_closed_beside_a_partial_run_under_way() -> None:
+def test_a_session_is_closed_during_a_partial_run() -> None:
     printed = child_process.output(
         """
     x = hr.placeholder(hr.float32, [])

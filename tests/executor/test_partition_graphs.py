@@ -1,4 +1,7 @@
-"""What each device runs can be asked for, as graphs (RunOptions.output_partition_graphs)."""
+"""RunOptions.output_partition_graphs returns the graph of each device.
+
+Modules: passes/partition_graphs.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def test_each_device_has_its_graph(traced: bool) -> None:
     assert bool(metadata.step_stats.dev_stats) == traced
 
 
-def test_a_tape_has_one_graph_that_can_be_imported() -> None:
+def test_a_kernel_schedule_has_one_graph_that_can_be_imported() -> None:
     x = hr.placeholder(hr.float32, [2], name="x")
     y = hr.identity(hr.tanh(x) * hr.get_variable("w", [2]), name="y")
     metadata = hr.RunMetadata()

@@ -1,4 +1,7 @@
-"""MaxPool keeps where each maximum was for the gradients that a step computes of it."""
+"""MaxPool keeps the position of each maximum for gradients in the same step.
+
+Modules: plan/window_index.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def _ties(*shape: int) -> np.ndarray:
     return np.random.RandomState(0).randint(0, 4, shape).astype(np.float32)
 
 
-def test_a_gradient_reads_the_index_that_its_pool_kept() -> None:
+def test_a_gradient_reads_the_index_of_its_pool() -> None:
     x = hr.placeholder(hr.float32, [None, None, 10, 16])
     y = _pool(x)
     dy = hr.placeholder(hr.float32, None)

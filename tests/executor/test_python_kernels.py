@@ -1,4 +1,8 @@
-"""Whatever a Python kernel raises fails the run; Ctrl-C in it is the caller's."""
+"""Any exception of a Python kernel fails the run; Ctrl-C in it reaches the caller.
+
+Modules: kernels/python_kernels, kernels/reference_log, graph/attribute_values,
+kernels/shape_check.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Queues hand on what was put in: never another dtype or object, nor memory of others."""
+"""Queues return the enqueued values: never another dtype or object, nor foreign memory.
+
+Modules: kernels/queue_kernels, kernels/queue_creation, kernels/queue_batches, state/queue.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _old_queue(name: str = "q") -> hr.Tensor:
     )
 
 
-def test_the_handle_of_a_first_generation_queue_is_no_variable() -> None:
+def test_the_handle_of_a_first_generation_queue_is_not_a_variable() -> None:
     handle = _old_queue()
     put = hr.raw_ops.QueueEnqueue(handle=handle, components=[np.float32(4.0)])
     get = hr.raw_ops.QueueDequeue(handle=handle, component_types=[hr.float32])
@@ -88,7 +91,7 @@ def test_a_priority_that_is_not_a_scalar_is_refused(shape: list[int], declared: 
         assert session.run(size) == 1
 
 
-def test_a_priority_queue_gives_the_least_first_and_equals_in_their_order() -> None:
+def test_a_priority_queue_returns_the_least_first_and_equals_in_order() -> None:
     queue = hr.raw_ops.PriorityQueueV2(component_types=[hr.int32], shapes=[[]], capacity=2000)
     rng = np.random.default_rng(7)
     priorities = rng.integers(0, 20, 1000)
@@ -133,7 +136,7 @@ def test_taking_from_a_queue_does_not_cost_in_proportion_to_its_length(
     assert long < most * short, (short, long)  # 40 times as long; linear: more than 200 times
 
 
-def test_a_shuffled_queue_gives_everything_once_in_another_order() -> None:
+def test_a_shuffled_queue_returns_every_element_once_in_another_order() -> None:
     queue = hr.RandomShuffleQueue(1000, 0, [hr.int32], shapes=[[]], seed=3)
     put = queue.enqueue_many([np.arange(500, dtype=np.int32)])
     get = queue.dequeue_many(500)

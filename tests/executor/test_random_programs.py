@@ -1,4 +1,4 @@
-"""Random programs give the same on the tape, in the dynamic executor and in plain NumPy."""
+"""Random programs give the same on a kernel schedule, on the dynamic executor and in NumPy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _config(dynamic: bool) -> hr.ConfigProto:
 
 
 def _expected(program: Program, fed: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
-    """What is fetched, and the variables after it, run by run."""
+    """The fetches, and the variables after them, of each run."""
     backend = InNumPy([np.zeros(shape) for shape, _ in program.variables])
     found = []
     for values in fed:
@@ -30,7 +30,7 @@ def _expected(program: Program, fed: list[list[np.ndarray]]) -> list[list[np.nda
 
 @settings(max_examples=150, deadline=None)
 @given(programs(), st.booleans())
-def test_a_program_gives_the_same_on_the_tape_in_the_executor_and_in_numpy(
+def test_a_program_gives_the_same_as_a_schedule_on_the_executor_and_in_numpy(
     program: Program, shapes_known: bool
 ) -> None:
     rng = np.random.default_rng(program.seed)

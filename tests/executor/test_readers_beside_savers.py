@@ -1,4 +1,4 @@
-"""Readers of a checkpoint see one whole version while two processes save under its name."""
+"""Readers of a checkpoint see one complete version while two processes save under its name."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _restorer() -> Callable[[str], list[np.ndarray]]:
     "savers", [(SAVE_IN_PYTHON, SAVE_IN_PYTHON), (SAVE_IN_PYTHON, SAVE_BY_A_SESSION)]
 )
 @pytest.mark.parametrize("reader", ["Python", "RestoreV2"])
-def test_no_reader_sees_damage_or_two_versions(
+def test_no_reader_sees_corruption_or_two_versions(
     tmp_path: Path, savers: tuple[str, str], reader: str
 ) -> None:
     prefix = str(tmp_path / "model")

@@ -1,4 +1,7 @@
-"""A Send or Recv whose key TensorFlow's rendezvous does not read is refused by name."""
+"""A Send or Recv with an invalid rendezvous key is refused, with the name of the node.
+
+Modules: state/rendezvous.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Ctrl-C, timeout, close and reset end any run soon, whatever it is doing."""
+"""Ctrl-C, timeout, close and reset end any run soon.
+
+Modules: executor/static_step, executor/schedule_run, executor/step, threads/active_runs,
+state/run, memory/relaxed, state/raised_error.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ SOON_S = 0.5
 
 
 def _long_products(begin: Callable[[np.ndarray], np.ndarray] | None = None) -> hr.Tensor:
-    """Some seconds of products, none of which can be folded; `begin` is called before them."""
+    """Products that take some seconds and cannot be folded; `begin` is called before them."""
     x = hr.random_uniform([1024, 1024])
     if begin is not None:
         x = hr.py_func(begin, [x], hr.float32)
@@ -150,7 +154,7 @@ def test_closing_ends_a_python_kernel_that_computes() -> None:
     assert "closed" in text and seconds < SOON_S
 
 
-def test_a_timeout_that_comes_as_a_python_kernel_returns_hits_nothing_else() -> None:
+def test_a_timeout_while_a_python_kernel_returns_affects_nothing_else() -> None:
     def busy(seconds: np.ndarray) -> np.ndarray:
         end = time.monotonic() + float(seconds)
         while time.monotonic() < end:

@@ -1,4 +1,7 @@
-"""Who shares a variable, a queue: names, containers, sessions, targets."""
+"""Which sessions share a variable or a queue: names, containers, sessions, targets.
+
+Modules: state/session_owner, state/context.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def test_two_references_of_one_shared_name_are_one_variable() -> None:
         assert session.run(one).tolist() == [2.0, 3.0]
 
 
-def test_containers_keep_equal_names_apart_and_are_cleared_alone() -> None:
+def test_containers_separate_equal_names_and_are_cleared_one_by_one() -> None:
     handles = [_handle("s", container) for container in ("", "a", "b")]
     assigns = [
         hr.raw_ops.AssignVariableOp(resource=h, value=[float(i), 0.0])
@@ -64,7 +67,7 @@ def test_the_container_scope_names_it() -> None:
 
 
 @pytest.mark.parametrize("container", ["a b", "a_b", "-a", "/a", "\1"])
-def test_queues_and_reference_variables_refuse_what_is_no_name_of_a_container(
+def test_queues_and_reference_variables_refuse_invalid_container_names(
     container: str,
 ) -> None:
     queue = hr.raw_ops.FIFOQueueV2(component_types=[hr.int32], container=container)

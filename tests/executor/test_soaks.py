@@ -1,4 +1,5 @@
-"""Short soaks: what a session holds does not grow with how often, or how variously, it is used.
+"""Short soaks: the memory of a session does not grow with the number of its runs, shapes or
+signatures.
 
 tools/soak.py runs the long ones.
 """
@@ -29,7 +30,7 @@ PROGRAMS = Path(__file__).parents[2] / "tools" / "soak_programs.py"
         ("threads", 8, 40),
     ],
 )
-def test_what_is_held_stays_bounded(soak: str, count: int, growth_mib: float) -> None:
+def test_memory_stays_bounded(soak: str, count: int, growth_mib: float) -> None:
     done = subprocess.run(
         [sys.executable, str(PROGRAMS), soak, "--count", str(count)],
         capture_output=True,

@@ -1,4 +1,7 @@
-"""A traced step tells what ran, when, where, and what came of it (white paper §9.2)."""
+"""A traced step reports which nodes ran, when, where, and their outputs (white paper §9.2).
+
+Modules: executor/trace.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def _executor(kind: str) -> hr.ConfigProto:
     return config
 
 
-@pytest.mark.parametrize("kind", ["", "dynamic"], ids=["tape", "dynamic executor"])
+@pytest.mark.parametrize("kind", ["", "dynamic"], ids=["kernel schedule", "dynamic executor"])
 def test_a_trace_has_every_node_its_time_its_thread_and_its_outputs(kind: str) -> None:
     x = hr.placeholder(hr.float32, [None, 4])
     y = hr.nn.relu(hr.matmul(x, hr.get_variable("w", [4, 3])), name="out")

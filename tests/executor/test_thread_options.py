@@ -1,4 +1,8 @@
-"""Options about threads are honoured, bounded, refused or warned about, never ignored."""
+"""Options about threads are honoured, bounded, refused or logged, never ignored.
+
+Modules: session/placement_log, state/session_options, state/run_options, threads/pools,
+threads/intra_op_pool, threads/thread_count, threads/openmp.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ def _threads() -> int:
     return len(os.listdir("/proc/self/task"))
 
 
-def test_absurd_team_sizes_are_bounded_with_a_warning() -> None:
+def test_extreme_intra_op_thread_counts_are_bounded_with_a_warning() -> None:
     for wanted in (1000, 1_000_000):
         printed = child_process.output(
             f"""
@@ -38,7 +42,7 @@ def test_absurd_team_sizes_are_bounded_with_a_warning() -> None:
         assert result == "True"
 
 
-def test_a_team_is_no_larger_than_the_threads_that_the_system_gives() -> None:
+def test_intra_op_threads_are_no_more_than_the_system_can_start() -> None:
     printed = child_process.output(
         """
         import logging, resource
@@ -128,7 +132,7 @@ def _heavy(queue: hr.FIFOQueue) -> hr.Tensor:
 
 
 def _most_at_once(config: hr.ConfigProto) -> int:
-    """How many of four heavy branches computed at the same time."""
+    """The number of four heavy branches that computed at the same time."""
     with hr.Graph().as_default():
         x = hr.placeholder(hr.float32, [400, 400])
         queues = [hr.FIFOQueue(10, [hr.float32], shapes=[[400, 400]]) for _ in range(4)]
@@ -162,7 +166,7 @@ def test_inter_op_threads_bound_how_many_heavy_branches_overlap() -> None:
 
 
 def _settled() -> int:
-    """How many threads there are once those of closed sessions are gone."""
+    """The number of threads once those of closed sessions have ended."""
     now = _threads()
     for _ in range(100):
         time.sleep(0.1)
@@ -173,7 +177,7 @@ def _settled() -> int:
 
 
 def _pool_threads_of(config: hr.ConfigProto, options: hr.RunOptions | None = None) -> int:
-    """How many threads a session with that config adds for a long run on one core."""
+    """The number of threads that a session with that config adds for a long run on one core."""
     config.intra_op_parallelism_threads = 1
     with hr.Graph().as_default():
         x = hr.random_uniform([600, 600])

@@ -1,4 +1,7 @@
-"""A variable without a value fails each run that reads it, whoever needs what is read."""
+"""A run that reads a variable without a value fails, even if nothing uses the value.
+
+Modules: passes/read_slots.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +91,7 @@ def test_a_read_after_an_assignment_of_the_same_run_finds_the_value() -> None:
         session.run([read.op, v.initializer])
 
 
-def test_what_a_view_as_a_target_looks_at_is_computed() -> None:
+def test_the_input_of_a_view_that_is_a_target_is_computed() -> None:
     x = hr.placeholder(hr.int32, [])
     view = hr.reshape(hr.identity(hr.floordiv(hr.constant(4), x)), [1])
     with hr.Session() as session:

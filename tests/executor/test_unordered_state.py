@@ -1,4 +1,7 @@
-"""Reads and writes of a variable that the graph does not order: docs/state.md."""
+"""Reads and writes of a variable that the graph does not order: docs/state.md.
+
+Modules: passes/order_writes.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _variable(resource: bool, value: object, name: str | None = None) -> hr.Vari
 
 @pytest.mark.parametrize("resource", [False, True])
 @pytest.mark.parametrize("clip_first", [False, True])
-def test_weight_clipping_beside_training_keeps_the_training(
+def test_weight_clipping_in_one_run_with_training_keeps_the_training(
     resource: bool, clip_first: bool
 ) -> None:
     # WGAN: clip W to [-c, c] in the same step as the critic's update.
@@ -113,7 +116,7 @@ def test_a_counter_and_its_update_agree() -> None:
 
 
 @pytest.mark.parametrize("resource", [False, True])
-def test_a_moving_average_beside_training_takes_the_value_before_or_after_whole(
+def test_a_moving_average_reads_the_complete_value_before_or_after_training(
     resource: bool,
 ) -> None:
     v = _variable(resource, np.ones(1000))
@@ -144,7 +147,7 @@ def test_reads_that_a_write_does_not_wait_for_by_the_graph_come_first() -> None:
             assert session.run([set_.op, square])[1] == 25.0
 
 
-def test_what_the_graph_orders_stays_in_that_order() -> None:
+def test_the_order_of_the_graph_is_kept() -> None:
     v = _variable(False, 1.0)
     with hr.control_dependencies([v.assign_add(1.0).op]):
         doubled = v.assign(v.read_value() * 2.0)

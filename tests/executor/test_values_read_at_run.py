@@ -1,4 +1,7 @@
-"""Values that a kernel merely reads are read when it runs: a new index is no new plan."""
+"""Values that only a kernel reads are read when it runs: a new index needs no new plan.
+
+Modules: passes/wanted_values, passes/segment_keys.
+"""
 
 from __future__ import annotations
 

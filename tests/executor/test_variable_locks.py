@@ -1,4 +1,7 @@
-"""A step that waits for a variable's lock does not keep Python from running."""
+"""A step that waits for the lock of a variable does not block other Python threads.
+
+Modules: state/slot, threads/gil_backoff.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import headrace.graph as hr
 
 
 def _share_of_long_gaps(seconds: float) -> float:
-    """How much of the time this thread of Python lost in gaps of 30 ms or more."""
+    """The share of time that this Python thread lost in gaps of 30 ms or more."""
     lost = 0.0
     end = time.perf_counter() + seconds
     last = time.perf_counter()
@@ -57,7 +60,7 @@ def test_a_short_step_that_waits_for_a_large_update_holds_up_no_other_thread() -
     assert share < 0.4
 
 
-def test_a_step_that_is_planned_beside_a_large_update_holds_up_no_other_thread() -> None:
+def test_planning_during_a_large_update_blocks_no_other_thread() -> None:
     # Each batch size is a plan anew, and planning looks at the shape of the variable.
     v = hr.get_variable("v", initializer=hr.zeros([8_000_000]), use_resource=True)
     x = hr.placeholder(hr.float32, [None])

@@ -1,4 +1,8 @@
-"""A variable's shape and dtype are what it holds, whatever was declared or planned."""
+"""A variable has the shape and dtype of its value, whatever was declared or planned.
+
+Modules: state/slot_shapes, kernels/variable_kernels, plan/specialisation, plan/prepare_segment,
+plan/segment_builder.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +85,7 @@ def test_assign_refuses_a_shape_that_the_variable_does_not_have_now() -> None:
         assert session.run(v).shape == (5,)
 
 
-def test_a_reader_beside_a_writer_of_other_shapes_sees_whole_values_only() -> None:
+def test_a_reader_sees_complete_values_while_another_thread_writes_other_shapes() -> None:
     printed = output(
         """
         handle = hr.raw_ops.VarHandleOp(dtype=hr.float32, shape=None, shared_name="v")
@@ -113,7 +117,7 @@ def test_a_reader_beside_a_writer_of_other_shapes_sees_whole_values_only() -> No
     assert printed == "whole\n"
 
 
-def test_two_references_of_one_name_and_different_shapes_read_what_is_there() -> None:
+def test_two_references_of_one_name_and_different_shapes_read_the_current_value() -> None:
     small, large = (
         hr.raw_ops.VariableV2(shape=shape, dtype=hr.float32, shared_name="s")
         for shape in ([2], [50_000])
@@ -183,7 +187,7 @@ def test_a_variable_that_a_python_function_initialises_is_read_behind_it() -> No
         assert session.run(read).tolist() == [2.0, 3.0]
 
 
-def test_a_variable_to_which_a_python_function_gives_another_shape_is_read_behind_it() -> None:
+def test_a_variable_is_read_with_the_shape_that_a_python_function_gave_it() -> None:
     handle, value = _handle(None), hr.placeholder(hr.float32)
     assign = hr.raw_ops.AssignVariableOp(resource=handle, value=value)
     with hr.Session("local://shape_by_function") as session:
@@ -201,7 +205,7 @@ def test_a_variable_to_which_a_python_function_gives_another_shape_is_read_behin
         assert [float(session.run(read)) for _ in range(3)] == [4.0, 10.0, 6.0]
 
 
-def test_what_stands_before_a_read_of_an_uninitialised_variable_runs() -> None:
+def test_nodes_before_a_read_of_an_uninitialised_variable_run() -> None:
     handle, counter = _handle(None), _handle([], name="counter")
     start = hr.raw_ops.AssignVariableOp(resource=counter, value=0.0)
     count = hr.raw_ops.AssignAddVariableOp(resource=counter, value=1.0)

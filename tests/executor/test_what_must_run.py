@@ -1,4 +1,7 @@
-"""Which nodes a step runs: those that somebody reads, and those that must for another reason."""
+"""Which nodes a step runs: those with a reader, and those that may fail or have an effect.
+
+Modules: passes/prune, graph/op_table.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError
 
 
-def test_assignments_by_reference_run_each_time_though_nobody_reads_them() -> None:
+def test_assignments_by_reference_without_readers_run_each_time() -> None:
     v = hr.Variable([1.0, 2.0])
     one = hr.constant([1.0, 1.0])
     by_target = v.assign_add(one)
@@ -30,7 +33,7 @@ def test_assignments_by_reference_run_each_time_though_nobody_reads_them() -> No
             assert session.run(hr.identity(v)).tolist() == [1.0, 2.0]
 
 
-def test_what_a_known_value_adds_is_added_in_every_run() -> None:
+def test_constants_are_added_in_every_run() -> None:
     v = hr.Variable(0)
     added = v.assign_add(5)
     with hr.Session() as session:
@@ -38,7 +41,7 @@ def test_what_a_known_value_adds_is_added_in_every_run() -> None:
         assert [session.run(added) for _ in range(4)] == [5, 10, 15, 20]
 
 
-def test_whether_a_variable_is_initialised_is_asked_in_every_run() -> None:
+def test_is_initialised_is_computed_in_every_run() -> None:
     for resource in (False, True):
         v = hr.get_variable(f"v{resource:d}", initializer=[1.0], use_resource=resource)
         asked = hr.is_variable_initialized(v)
@@ -85,7 +88,7 @@ def test_an_assertion_fails_the_run_and_shows_its_data() -> None:
             session.run(y, {x: [1, -2, 3]})
 
 
-def test_nodes_that_nobody_needs_do_not_run() -> None:
+def test_nodes_without_readers_do_not_run() -> None:
     x = hr.placeholder(hr.float32, [2])
     hr.check_numerics(x, "not asked for")
     hr.Assert(hr.constant(False), ["nor this"])
@@ -93,7 +96,7 @@ def test_nodes_that_nobody_needs_do_not_run() -> None:
         assert session.run(x + 1.0, {x: [np.nan, 1.0]})[1] == 2.0
 
 
-def test_training_does_not_compute_the_gradient_of_what_is_fed() -> None:
+def test_training_does_not_compute_gradients_of_fed_tensors() -> None:
     x = hr.placeholder(hr.float32, [2, 6, 6, 3])
     kernel = hr.Variable(hr.fill([3, 3, 3, 4], 0.1))
     loss = hr.reduce_mean(hr.square(hr.nn.relu(hr.nn.conv2d(x, kernel, [1, 1, 1, 1], "SAME"))))
@@ -152,7 +155,7 @@ def test_an_op_of_which_only_the_shape_is_needed_fails_on_bad_values(
             session.run(shape, {x: [1.0, 2.0], i: bad})
 
 
-def test_what_cannot_fail_does_not_run_for_its_shape() -> None:
+def test_nodes_that_cannot_fail_do_not_run_for_their_shape() -> None:
     x = hr.placeholder(hr.float32, [None, None])
     shape = hr.shape(hr.matmul(hr.exp(x) / 2.0, x), optimize=False)
     with hr.Session() as session:

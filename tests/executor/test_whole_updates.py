@@ -1,4 +1,7 @@
-"""An update of a variable is made wholly or not at all, whenever its step is ended."""
+"""An update of a variable is complete or not made at all, whenever its step is ended.
+
+Modules: kernels/slot_arithmetic.
+"""
 
 from __future__ import annotations
 

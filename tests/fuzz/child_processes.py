@@ -1,4 +1,4 @@
-"""Child processes that run cases: ours, watched for crashes and hangs, and TensorFlow's."""
+"""Child processes that run cases with Headrace, watched for crashes and hangs, or TensorFlow."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def run_batch(
     file: str = "",
     nice: int = 5,
 ) -> Iterator[tuple[Any, ...]]:
-    """Yields what fuzz_child.py says of each case of a batch.
+    """Yields the reports of fuzz_child.py for the cases of a batch.
 
     Args:
-      memory: bytes of address space that the child may have; 0: no limit (sanitizers need it).
+      memory: bytes of address space for the child; 0: no limit (for sanitizers).
       limit_s: seconds that one case may take.
       file: a case in text form instead of those of the seeds.
     Raises: Ended.
@@ -115,7 +115,7 @@ def _messages(
 
 
 class _Pickles:
-    """Splits what comes through a pipe into pickles."""
+    """Splits the bytes of a pipe into pickles."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -156,7 +156,7 @@ def _tail(errors: Any) -> str:
 
 
 class Judge:
-    """A TensorFlow that runs the same graphs, in a process that is started again if it ends.
+    """TensorFlow in a process that runs the same graphs and is restarted if it ends.
 
     Attributes:
       crashes: how often the process ended, or gave no reply in a minute.

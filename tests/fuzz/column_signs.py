@@ -1,4 +1,4 @@
-"""Qr and Svd compared up to what is free in them: a sign, or a phase, of each column."""
+"""Compares results of Qr and Svd except for the sign, or the phase, of each column."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import verdicts
 
 
 def equal_but_for_signs(op: str, ours: list[Any], theirs: list[Any]) -> bool:
-    """Whether all outputs of a Qr or Svd are equal but for the signs of columns.
+    """Whether all outputs of a Qr or Svd are equal except for the signs of columns.
 
-    The columns of a full basis behind those that the matrix spans are any orthonormal ones.
+    The columns of a full basis beyond the span of the matrix may be any orthonormal ones.
 
     Args:
       ours, theirs: (dtype, shape, bytes) of all outputs of the node, in order.

@@ -6,7 +6,7 @@
     python tests/fuzz/fuzz.py --kind known --judge tensorflow --peer /path/to/python
 
 Kinds: ops (random inputs for any op), ops:OP (of one op), known and known:OP (accepted inputs,
-changed), programs (control flow, variables, queues), calls (session calls on threads), damaged
+changed), programs (control flow, variables, queues), calls (session calls on threads), corrupted
 (GraphDefs with changed bytes), internal and internal:OP (ops that passes make). Ends with status 1
 if there is a finding that counts.
 """
@@ -146,9 +146,9 @@ def _run(
 def _note_leak(
     kind: str, resident: list[tuple[int, int]], report: Report, limits: dict[str, Any]
 ) -> None:
-    """Looks for the cases that leak where a batch has grown beyond the bound.
+    """Finds the cases that leak in a batch whose memory has grown beyond the bound.
 
-    The first cases of a batch fill caches; what grows after them counts.
+    The first cases of a batch fill caches; only later growth counts.
     """
     held = [count for count, _ in resident]
     if len(held) < BATCH or held[-1] - held[BATCH // 4] < LEAK_BYTES:
@@ -186,7 +186,7 @@ class Report:
         outcomes: list[Any],
         found: list[tuple[str, str]],
     ) -> None:
-        """Notes a case; writes it where it is among the first of its verdict and op."""
+        """Counts a case; writes it to a file if it is among the first of its verdict and op."""
         with self._lock:
             self.became[outcomes[0][0] if outcomes else "ended"] += 1
             if self._options.show:
@@ -233,7 +233,7 @@ class Report:
 
 
 def _again(options: Any) -> int:
-    """Runs a written case and prints what becomes of it."""
+    """Runs a case from a file and prints its outcome."""
     limits = {"memory": int(options.memory * (1 << 30)), "limit_s": options.limit}
     try:
         for said in run_batch("file", 0, 1, file=str(Path(options.file).resolve()), **limits):

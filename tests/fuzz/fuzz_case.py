@@ -1,7 +1,7 @@
-"""One case of the fuzz: a graph, what is run of it, and its form as a file.
+"""One fuzz case: a graph, its runs, and its file format.
 
-A case follows from its kind and its seed alone. As a file it is a GraphDef in text form: a node
-`_fuzz` holds feeds, fetches and targets as attributes, so that one file is all that a report needs.
+A kind and a seed determine a case. Its file is a GraphDef in text form, in which a node `_fuzz` has
+feeds, fetches and targets as attributes, so that a report needs only one file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Case:
     """A graph and its runs in one session.
 
     Attributes:
-      wire: bytes that extend is given instead of the graph, where they are not a GraphDef.
+      wire: bytes for extend instead of the graph, if they are not a GraphDef.
       calls: for each thread, its session calls (session_calls.py); empty: only the runs.
       random: whether two equal runs may give different values.
     """
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def ops(self) -> list[str]:
-        """The ops of the graph without those that only bring values."""
+        """The ops of the graph without constants and placeholders."""
         plain = ("Const", "Placeholder", "NoOp", "Identity")
         return list(dict.fromkeys(n.op for n in self.graph.node if n.op not in plain))
 

@@ -1,8 +1,8 @@
-"""Runs cases in this process, which a case may end; says what became of each.
+"""Runs cases in this process, which a case may end, and reports the outcome of each.
 
     python fuzz_child.py KIND FIRST COUNT OPTIONS    # OPTIONS: a JSON object
 
-What is being run stands in a shared file, so that a crash has a culprit.
+The current case is in a shared file, so that a crash can be attributed to it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _traceback() -> str:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds."""
+    """Bytes of resident memory of this process."""
     with open("/proc/self/statm", "rb") as stream:
         return int(stream.read().split()[1]) * resource.getpagesize()
 

@@ -1,6 +1,6 @@
-"""Graphs that name what the executor's passes make, and functions named like ops (kind `internal`).
+"""Graphs that contain ops which only passes make, and functions named like ops (kind `internal`).
 
-Random attributes seldom pass the first check of such ops: these start from ones that do.
+Random attributes rarely pass the first check of such ops, so these cases start from valid ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SENT = (1, 1, 2, 3, 7, 10)
 
 
 def make_case(dice: random.Random) -> Case:
-    """A fused product, sends and receives, a function of an op's name, or an op as it comes."""
+    """A fused product, sends and receives, a function with the name of an op, or a random op."""
     roll = dice.random()
     if roll < 0.4:
         return _fused_product(dice, dice.choice(FUSED))

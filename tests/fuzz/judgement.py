@@ -13,7 +13,7 @@ Not counted, and why:
   the shapes of all values hidden (also of those in branches and loops that do not run), so too.
 - We have no kernel for an op that is not implemented (tests/ops/missing_kernels.py), and say so.
 - Signs of the columns of Qr and Svd (column_signs.py).
-- What apart.py lists, each with its reason.
+- What kept_differences.py lists, each with its reason.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import apart
+import kept_differences
 import ml_dtypes  # noqa: F401 (finfo of bfloat16)
 import numpy as np
 import verdicts
@@ -99,7 +99,7 @@ class Judgement:
     def _explained(
         self, case: Case, ours: list[Outcome], theirs: list[Outcome], verdict: str, words: str
     ) -> bool:
-        if apart.has_no_kernel(words) or apart.why_apart(
+        if kept_differences.has_no_kernel(words) or kept_differences.why_kept(
             case, words, verdict == "different values"
         ):
             return True

@@ -13,7 +13,7 @@ KINDS = {
     "known": "known_case_graphs",
     "programs": "program_graphs",
     "calls": "session_calls",
-    "damaged": "damaged_graphs",
+    "corrupted": "corrupted_graphs",
     "internal": "internal_op_graphs",
 }
 

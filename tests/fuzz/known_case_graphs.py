@@ -1,6 +1,6 @@
 """Graphs of inputs that an op accepts, with one or two things changed (kind `known`).
 
-Random inputs seldom pass an op's first check. These start from the cases of tests/ops.
+Random inputs rarely pass the first check of an op, so these cases start from those of tests/ops.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _types(op: str, index: int) -> tuple[str, ...]:
 
 
 def make_case(dice: random.Random) -> Case:
-    """A known case, as it is or changed."""
+    """A known case, unchanged or changed."""
     return make_case_of(dice, dice.choice(sorted(_known())))
 
 
@@ -79,7 +79,7 @@ def make_case_of(dice: random.Random, op: str) -> Case:
 
 
 def _types_of_inputs(signature: Any, flat: list[np.ndarray]) -> dict[str, int]:
-    """What plain inputs say of type attributes, where no input is a list."""
+    """The type attributes that follow from the inputs, if no input is a list."""
     if any(arg.is_list for arg in signature.inputs) or len(flat) != len(signature.inputs):
         return {}
     return {

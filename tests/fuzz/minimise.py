@@ -15,7 +15,7 @@ TRIES = 60
 
 
 def minimised(case: Case, verdict: str, memory_gib: float, limit_s: float) -> Case:
-    """The smallest case found in some tries that has the same verdict; else the case itself."""
+    """The smallest case with the same verdict that is found in some tries, or the case itself."""
     tries = TRIES
     limit_s = min(limit_s, 3.0)
     if not _fails(case, verdict, memory_gib, limit_s):
@@ -49,7 +49,7 @@ def _fails(case: Case, verdict: str, memory_gib: float, limit_s: float) -> bool:
 
 
 def _smaller(case: Case) -> Iterator[Case]:
-    """Cases with a run, a thread, a call, a fetch or a node less."""
+    """Cases without one run, thread, call, fetch or node."""
     for index in range(len(case.runs)):
         if len(case.runs) > 1:
             less = copy.deepcopy(case)

@@ -55,7 +55,7 @@ def _variant_makers() -> tuple[str, ...]:
 
 
 def make_case(dice: random.Random) -> Case:
-    """One op, or a chain of up to four; each run twice, fed ones a third time with other values."""
+    """One op, or a chain of up to four; each runs twice, and a third time with other feeds."""
     builder = OpGraph(dice)
     count = dice.choice((1, 1, 1, 1, 2, 2, 3, 4))
     for _ in range(count):
@@ -232,7 +232,7 @@ class OpGraph:
         return node.name, [f"^{init.name}"]
 
     def handle(self, op: str, arg: Arg, depth: int) -> tuple[str, list[str]]:
-        """A handle of a kind that the op most likely wants; now and then of another."""
+        """A handle of the kind that the op probably needs, or sometimes of another."""
         self.random = True
         roll = self.dice.random()
         for part, makers in _MAKERS:
@@ -273,7 +273,7 @@ class OpGraph:
     # ---- attributes ----
 
     def attribute(self, attr: Attr, signature: Signature) -> Any:
-        """A value for an attribute; None where it is left out."""
+        """A value for an attribute; None to omit it."""
         dice = self.dice
         if dice.random() < 0.004 and attr.kind not in ("type", "list(type)"):
             return None

@@ -1,7 +1,7 @@
 """Graphs with branches, loops, variables, queues and TensorArrays (kind `programs`).
 
-They are built of nodes, not by headrace.graph, which would refuse most of what is odd: values of
-other shapes come back from a loop's body, variables change their shape, predicates are no scalars.
+They are built from nodes, since headrace.graph refuses many of them: loop variables change their
+shape, variables change their shape, predicates are not scalars.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Program:
     # ---- parts ----
 
     def node(self, op: str, inputs: list[str], **attrs: Any) -> NodeDef:
-        """A node; attributes by the field of AttrValue that their Python type says."""
+        """Adds a node; the Python type of an attribute determines the field of AttrValue."""
         made = self.graph.node.add(name=f"n{len(self.graph.node)}", op=op, input=inputs)
         if self.frames and not inputs:
             made.input.append(f"^{self.frames[-1][1]}")  # else it is outside of the loop
@@ -97,7 +97,7 @@ class Program:
         return self._made(self.node("Const", [], dtype=dtype, value=value), dtype)
 
     def literal(self, value: Any, dtype: int = INT) -> str:
-        """The name of a constant that is no value of the program."""
+        """The name of a constant that is not a value of the program."""
         kind = {INT: np.int32, BOOL: np.bool_, FLOAT: np.float32, 9: np.int64}[dtype]
         return self.node("Const", [], dtype=dtype, value=np.array(value, kind)).name
 
@@ -142,7 +142,7 @@ class Program:
         self.targets.append(made.name)
 
     def entered(self, name: str, dtype: int, resource: bool) -> str:
-        """A handle or a reference from outside, in the loops around."""
+        """A handle or a reference from outside, passed into the enclosing loops."""
         for frame, _ in self.frames:
             kind = RESOURCE if resource else dtype
             name = self.node("Enter" if resource else "RefEnter", [name], T=kind,
@@ -165,7 +165,7 @@ class Program:
         return value
 
     def pick(self, dtype: int) -> str:
-        """A value of a dtype: mostly one of the last."""
+        """A value of a dtype, usually one of the latest."""
         fitting = [name for name, other in self.values if other == dtype]
         if not fitting:
             return self.constant(dtype)[0]
@@ -179,7 +179,7 @@ class Program:
     # ---- statements ----
 
     def statement(self, depth: int) -> None:
-        """Adds one statement, which may hold others."""
+        """Adds one statement, which may contain others."""
         choices: list[tuple[int, Callable[[int], None]]] = [
             (6, self._arithmetic), (3, self._shaping), (2, self._indexing), (3, self._state),
             (2, self._cond if depth else self._arithmetic),
@@ -332,7 +332,7 @@ class Program:
         self._made(got, FLOAT)
 
     def _cond(self, depth: int) -> None:
-        """Switch and Merge; the branches may use what is outside through switches only."""
+        """Switch and Merge; branches use outside values through Switches only."""
         x = self.pick(FLOAT)
         pred = self.pick(BOOL) if self.dice.random() < 0.3 else self._scalar_predicate(x)
         switch = self.node("Switch", [x, pred], T=FLOAT)
@@ -403,10 +403,10 @@ class Program:
             self._made(self.node("Exit", [switch.name], T=dtype), dtype)
 
     def _ending(self, end: str, own: set[str], inside: str) -> str:
-        """A value that is dead once the loop is over, as `inside` and the loop's own nodes are.
+        """A value that is dead once the loop is over, like `inside` and the nodes of the loop.
 
-        What follows from loop constants alone lives in every iteration: behind NextIteration it
-        starts iterations for ever in TensorFlow.
+        A value that depends only on loop constants is live in every iteration; after NextIteration
+        it starts iterations without end in TensorFlow.
         """
         nodes = {node.name: node for node in self.graph.node}
         ahead, reached = [end], set()
@@ -423,7 +423,7 @@ class Program:
     # ---- the whole ----
 
     def damage(self) -> None:
-        """Turns one or two edges to other nodes, or drops one."""
+        """Redirects one or two edges to other nodes, or removes one."""
         for _ in range(self.dice.choice((1, 1, 2))):
             node = self.dice.choice(self.graph.node)
             if not node.input:

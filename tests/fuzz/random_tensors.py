@@ -1,4 +1,4 @@
-"""Random dtypes, shapes and values: mostly such that ops accept them, some absurd."""
+"""Random dtypes, shapes and values: most are valid, some extreme."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def dtype(dice: random.Random, allowed: tuple[int, ...] = ()) -> int:
 
 
 def shape(dice: random.Random, rank: int | None = None) -> tuple[int, ...]:
-    """A small shape; now and then one that is long, deep, or large but for a zero."""
+    """A small shape, or sometimes one that is long, of high rank, or large with a zero."""
     roll = dice.random()
     if roll < 0.01:
         return (0, dice.choice(HUGE))
@@ -103,7 +103,7 @@ def shape_like(dice: random.Random, base: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def tensor(dice: random.Random, number: int, dims: tuple[int, ...]) -> np.ndarray:
-    """Values of one style: ordinary, small integers, all the same, or with absurd ones."""
+    """Values of one style: ordinary, small integers, all equal, or with extreme ones."""
     if math.prod(size or 1 for size in dims) > 1 << 55:  # more than NumPy can have
         dims = (0, 1 << 33)
     dims = dims[:64]  # nor has it more axes

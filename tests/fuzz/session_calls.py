@@ -1,8 +1,8 @@
 """Random session calls on threads (kind `calls`): extend, run, close, reset, partial runs, forks.
 
-Each thread performs its list of calls; what a call raises does not matter as long as it is an error
-of Headrace, or what TensorFlow raises of a closed session. What must hold afterwards: every thread
-has come back, no value read is torn, and a fresh session works.
+Each thread performs its list of calls, which may raise an OpError, or the RuntimeError of a closed
+session. Afterwards every thread must have returned, no value may be torn, and a new session must
+work.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def make_case(dice: random.Random) -> Case:
 
 
 def _fixed() -> GraphDef:
-    """Nodes that the calls know: a variable, a queue, a slow product, a loop of any length."""
+    """The nodes that calls use: a variable, a queue, a slow product, a loop of any length."""
     import headrace.graph as hr
 
     with hr.Graph().as_default() as graph:
@@ -112,7 +112,7 @@ class Play:
         return session
 
     def perform(self, calls: list[list[Any]]) -> None:
-        """Performs calls one after another, noting what may not be raised."""
+        """Performs calls one after another, and records unexpected exceptions."""
         for name, number in calls:
             try:
                 getattr(self, f"_{name}")(number)
@@ -132,7 +132,7 @@ class Play:
         self.wrong.append(f"{name}: {traceback.format_exc()}")
 
     def finish(self) -> None:
-        """Closes everything; a fresh session must still work."""
+        """Closes everything; a new session must still work."""
         try:
             self.session.close()
             session = find_service(SESSIONS, "local")("", b"")
@@ -218,7 +218,7 @@ class Play:
         )
 
     def _odd(self, number: int) -> None:
-        """Names and values that a client should not send."""
+        """Invalid names and values."""
         kind = number % 6
         if kind == 0:
             self._step(["x:0"], ["double:0"])([np.zeros([2, 2], np.float64)])
@@ -261,7 +261,7 @@ class Play:
         self.session.list_devices()
 
     def _fork(self, number: int) -> None:
-        """A child of this process runs a session; it must end well and soon."""
+        """A forked child runs a session; it must succeed soon."""
         if number % 4 or threading.current_thread() is not threading.main_thread():
             return
         if os.environ.get("HEADRACE_FUZZ_FORKS") == "0":

@@ -1,8 +1,8 @@
 """Runs the graphs that come through stdin in TensorFlow; needs no Headrace.
 
 A message is a length and a pickle of (GraphDef, runs); the reply is a length and a pickle of the
-outcomes, in the forms of fuzz_child.py. Where a run does not end, ("hung", "") stands for it and
-those behind it, and this process ends: TensorFlow cannot end a loop whose iterations never stop.
+outcomes, in the forms of fuzz_child.py. If a run does not end, the reply has ("hung", "") for it
+and the later runs, and this process ends: TensorFlow cannot cancel a loop without end.
 """
 
 from __future__ import annotations

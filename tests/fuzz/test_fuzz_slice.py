@@ -1,4 +1,4 @@
-"""A slice of the fuzz, always the same cases: `tox -e fuzz` runs as many as one likes."""
+"""A fixed set of fuzz cases; `tox -e fuzz` runs any number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FUZZ = Path(__file__).parent / "fuzz.py"
 # decay into one that tests refusals alone.
 SLICE = {
     "calls": (24, 20),
-    "damaged": (800, 40),
+    "corrupted": (800, 40),
     "internal": (800, 60),
     "known": (800, 350),
     "ops": (800, 80),

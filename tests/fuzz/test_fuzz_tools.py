@@ -1,4 +1,4 @@
-"""The fuzz finds what it is for: a case that ends its process, one that hangs, one that raises."""
+"""The fuzzer finds cases that crash, hang or raise."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import random
 import sys
 
-import apart
 import fuzz_case
+import kept_differences
 import numpy as np
 import program_graphs
 import pytest
@@ -23,7 +23,7 @@ from headrace.formats.tensor_codec import make_tensor_proto
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_seed_gives_the_same_case_and_its_file_too(kind: str) -> None:
+def test_a_seed_determines_the_case_and_its_file(kind: str) -> None:
     for seed in range(20):
         case, again = make_case(kind, seed), make_case(kind, seed)
         text = fuzz_case.to_text(case)
@@ -68,7 +68,7 @@ def test_a_result_where_tensorflow_refuses_is_a_verdict_but_not_its_lack_of_a_ke
 
 
 def _endless_loop() -> fuzz_case.Case:
-    """A loop that carries what lives in every iteration, also behind its last one."""
+    """A loop with a value that is live in every iteration, also after the last one."""
     graph = GraphDef()
     for name, op, inputs in (
         ("go", "Const", []), ("enter", "Enter", ["go"]), ("fixed", "Enter", ["go"]),
@@ -100,7 +100,7 @@ def test_the_judge_goes_on_where_tensorflow_cannot_end_a_run() -> None:
         judge.close()
 
 
-def test_what_a_generated_loop_carries_ends_with_the_loop() -> None:
+def test_values_of_a_generated_loop_end_with_the_loop() -> None:
     for seed in range(300):
         program = program_graphs.Program(random.Random(seed))
         for _ in range(5):
@@ -124,8 +124,10 @@ def test_a_difference_on_purpose_is_one_for_the_inputs_that_its_reason_names_onl
         ("Sqrt", np.array([1.7e308 + 0j]), np.array([1.7e300 + 0j])),
         ("Roll", np.array([2**63 - 1]), np.array([2**31])),
     ):
-        assert apart.why_apart(_one_node(op, named), "output 0, element 0: 1, 2", True)
-        assert not apart.why_apart(_one_node(op, other), "output 0, element 0: 1, 2", True)
+        assert kept_differences.why_kept(_one_node(op, named), "output 0, element 0: 1, 2", True)
+        assert not kept_differences.why_kept(
+            _one_node(op, other), "output 0, element 0: 1, 2", True
+        )
     for dtype, named, other in (
         (types_pb2.DT_UINT16, 65536.0, 65535.5),
         (types_pb2.DT_INT8, -129.0, -128.9),
@@ -133,14 +135,16 @@ def test_a_difference_on_purpose_is_one_for_the_inputs_that_its_reason_names_onl
         for value, apart_of in ((named, True), (other, False), (np.inf, True)):
             one = _one_node("Cast", np.float32([1, value]))
             one.graph.node[0].attr["DstT"].type = dtype
-            assert bool(apart.why_apart(one, "output 0, element 1: 0, 1", True)) == apart_of
+            assert (
+                bool(kept_differences.why_kept(one, "output 0, element 1: 0, 1", True)) == apart_of
+            )
     shapes = "shapes differ: input 0 is [2], input 1 is [3]"
     one = _one_node("TanhGrad", np.zeros(2))
-    assert not apart.why_apart(one, shapes, False)
+    assert not kept_differences.why_kept(one, shapes, False)
     one.graph.node[0].input.append("y")
     one.runs[0].feeds["y:0"] = np.zeros(3)
-    assert apart.why_apart(one, shapes, False)
-    assert not apart.why_apart(_one_node("ReluGrad", np.zeros(2)), shapes, False)
+    assert kept_differences.why_kept(one, shapes, False)
+    assert not kept_differences.why_kept(_one_node("ReluGrad", np.zeros(2)), shapes, False)
 
 
 def _fed(op: str, *values: np.ndarray) -> fuzz_case.Case:
@@ -156,13 +160,17 @@ def test_an_index_is_outside_and_a_gradient_differs_where_the_inputs_say_so() ->
         at = np.array([index])
         reshaped = _fed("SparseReshape", at, shape, np.array([6]))
         reduced = _fed("SparseReduceSum", at, np.ones(1), shape, np.array([0]))
-        assert bool(apart.why_apart(reshaped, words, False)) == outside
-        assert bool(apart.why_apart(reduced, words, False)) == outside
+        assert bool(kept_differences.why_kept(reshaped, words, False)) == outside
+        assert bool(kept_differences.why_kept(reduced, words, False)) == outside
     of = [np.zeros(n) for n in (0, (4, 2, 3), (2, 5), (2, 5), (8, 20), 5, 5, 5, 20)]
     of += [np.zeros((4, 2, 5))] * 7 + [np.zeros((4, 2, 5))] * 2
-    assert not apart.why_apart(_fed("BlockLSTMGrad", *of), "h_grad: it must be [4,2,5]", False)
+    assert not kept_differences.why_kept(
+        _fed("BlockLSTMGrad", *of), "h_grad: it must be [4,2,5]", False
+    )
     of[-1] = np.zeros((4, 2, 4))
-    assert apart.why_apart(_fed("BlockLSTMGrad", *of), "h_grad: it must be [4,2,5]", False)
+    assert kept_differences.why_kept(
+        _fed("BlockLSTMGrad", *of), "h_grad: it must be [4,2,5]", False
+    )
 
 
 def test_decompositions_are_compared_but_for_the_signs_of_their_columns() -> None:
@@ -185,6 +193,6 @@ def test_decompositions_are_compared_but_for_the_signs_of_their_columns() -> Non
 
 
 def test_only_ops_that_the_catalogue_of_later_ops_names_may_lack_a_kernel() -> None:
-    said = "{0} 'it': no CPU kernel for {0}; no installed library has any"
-    assert apart.has_no_kernel(said.format("TensorArrayV3"))
-    assert not apart.has_no_kernel(said.format("MatMul"))
+    said = "{0} 'it': no CPU kernel for {0}; none of the installed kernel libraries (cpu) has one"
+    assert kept_differences.has_no_kernel(said.format("TensorArrayV3"))
+    assert not kept_differences.has_no_kernel(said.format("MatMul"))

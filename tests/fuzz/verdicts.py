@@ -1,4 +1,4 @@
-"""What the outcomes of a case say against us."""
+"""Verdicts on the outcomes of a case."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def of_ours(outcomes: list[Outcome], random: bool, used_s: float) -> list[tuple[
 
 
 def against(ours: list[Outcome], theirs: list[Outcome], random: bool) -> list[tuple[str, str]]:
-    """Verdicts beside TensorFlow's outcomes."""
+    """Verdicts by comparison with TensorFlow's outcomes."""
     found: dict[str, str] = {}
     for mine, peer in zip(ours, theirs, strict=False):
         if mine[0] == "values" and peer[0] == "refused":

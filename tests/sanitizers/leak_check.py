@@ -1,7 +1,7 @@
-"""Has LeakSanitizer look for leaks now: as a pytest plugin, at the end of the session.
+"""A pytest plugin that runs LeakSanitizer at the end of the session.
 
-At the exit of the process would be too late: what lives as long as the process is taken down then,
-and the tables that it pointed to look lost.
+At the exit of the process it is too late: global objects are destroyed first, and the memory that
+they pointed to looks lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import gc
 
 
 def check() -> None:
-    """Writes what is lost to the sanitizer's log; does nothing without the sanitizer."""
+    """Writes leaks to the sanitizer's log; does nothing without the sanitizer."""
     look = getattr(ctypes.CDLL(None), "__lsan_do_recoverable_leak_check", None)
     if look is not None:
         gc.collect()

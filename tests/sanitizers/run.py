@@ -1,11 +1,12 @@
-"""Runs a command of this Python under the runtime of a sanitizer; any report of ours fails it.
+"""Runs a command of this Python under the runtime of a sanitizer; any report about Headrace fails
+it.
 
     python tests/sanitizers/run.py address pytest tests/executor
     python tests/sanitizers/run.py thread tests/fuzz/fuzz.py --kind calls --graphs 200 --memory 0
 
 The compiled packages installed here must be built for it (HEADRACE_SANITIZE, as tox -e asan and
 tox -e tsan do). Python itself is not instrumented, so the sanitizer's runtime is preloaded.
-What is not run under a sanitizer stands in left_out_<sanitizer>.txt, each line with its reason.
+What is not run under a sanitizer stands in excluded_<sanitizer>.txt, each line with its reason.
 """
 
 from __future__ import annotations
@@ -92,18 +93,18 @@ def _command(sanitizer: str, command: list[str]) -> list[str]:
     fixed = ["setarch", "-R"] if sanitizer == "thread" else []
     if command[0] != "pytest":
         return [*fixed, sys.executable, *command]
-    left_out = [f"--deselect={name}" for name in _left_out(sanitizer)]
+    excluded = [f"--deselect={name}" for name in _excluded(sanitizer)]
     plugins = ["-p", "no:cacheprovider", "-p", "leak_check"]
-    return [*fixed, sys.executable, "-m", *command, *plugins, *left_out]
+    return [*fixed, sys.executable, "-m", *command, *plugins, *excluded]
 
 
-def _left_out(sanitizer: str) -> list[str]:
-    lines = (HERE / f"left_out_{sanitizer}.txt").read_text().splitlines()
+def _excluded(sanitizer: str) -> list[str]:
+    lines = (HERE / f"excluded_{sanitizer}.txt").read_text().splitlines()
     return [line.split("  #")[0] for line in lines if line and not line.startswith("#")]
 
 
 def _ours(path: Path) -> list[str]:
-    """The reports of a file; of leaks, only those that code of Headrace allocated."""
+    """The reports of a file; leaks only if code of Headrace allocated them."""
     text = path.read_text(errors="replace")
     if "LeakSanitizer" not in text:
         return [text]

@@ -1,4 +1,4 @@
-"""GraphDefs for tests, a node a line: name = Op(input, other:1, ^control; attr=value) @device."""
+"""GraphDefs for tests, a node per line: name = Op(input, other:1, ^control; attr=value) @device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINE = re.compile(r"^(\S+)\s*=\s*(\w+)\(([^;)]*)(?:;([^)]*))?\)\s*(?:@(\S+))?$"
 
 
 def graph(text: str) -> GraphDef:
-    """Reads the lines; types that are not given are float, values and shapes are scalars."""
+    """Parses the lines; the default dtype is float, default values and shapes are scalars."""
     result = GraphDef()
     for line in text.strip().splitlines():
         line = line.strip()

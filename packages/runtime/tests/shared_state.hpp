@@ -9,7 +9,7 @@ struct StateTable {
   void* (*inter_op_pool)();
   void* (*intra_op_pool)();
   void* (*prepare_lock)();
-  bool (*run_on_team)(void (*work)(void*), void* argument);
+  bool (*run_on_intra_op_pool)(void (*work)(void*), void* argument);
   int (*end_runs_of)(const void* session);
   void (*begin_run)(headrace::ActiveRun*);
   void (*end_run)(headrace::ActiveRun*);

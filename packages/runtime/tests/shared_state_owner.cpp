@@ -28,7 +28,7 @@ int64_t blocks_alive() {
 void* inter_op() { return the_inter_op_pool().get(); }
 void* intra_op() { return the_intra_op_pool(); }
 void* prepare_lock() { return &preparing; }
-bool run_on_team(void (*work)(void*), void* argument) {
+bool run_on_intra_op_pool(void (*work)(void*), void* argument) {
   return try_intra_op(work, argument, 2, nullptr, nullptr);
 }
 int end_runs(const void* session) { return active_runs.end_of(session, HR_CANCELLED, "closed"); }
@@ -37,8 +37,9 @@ void end(ActiveRun* run) { end_run(run); }
 ActiveRun* current() { return current_run(); }
 int forks() { return fork_count; }
 
-const StateTable table = {allocate, blocks_alive, inter_op, intra_op, prepare_lock, run_on_team,
-                          end_runs, begin,        end,      current,  forks};
+const StateTable table = {
+    allocate, blocks_alive, inter_op, intra_op, prepare_lock, run_on_intra_op_pool,
+    end_runs, begin,        end,      current,  forks};
 
 }  // namespace
 

@@ -17,5 +17,5 @@ extern "C" int close_session(const StateTable* state, const void* session) {
   return state->end_runs_of(session);
 }
 extern "C" bool work(const StateTable* state, int* count) {
-  return state->run_on_team([](void* n) { ++*static_cast<int*>(n); }, count);
+  return state->run_on_intra_op_pool([](void* n) { ++*static_cast<int*>(n); }, count);
 }

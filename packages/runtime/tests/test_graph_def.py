@@ -1,4 +1,7 @@
-"""The parser of the wire format, on bytes of every kind."""
+"""The parser of GraphDef messages, on valid and malformed bytes.
+
+Modules: graph/graph_def, memory/wire.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,7 @@ def test_a_rich_graph_is_read():
     assert session.describe("v")["output_dtypes"] == ["float_ref"]
 
 
-def test_fields_that_nobody_knows_are_skipped():
+def test_unknown_fields_are_skipped():
     data = rich_graph().SerializeToString()
     unknown = b"\xa2\x06\x03abc" + b"\xa8\x06\x05" + b"\xb1\x06" + bytes(8) + b"\xbd\x06" + bytes(4)
     group = b"\xc3\x06\x08\x01\xc4\x06"
@@ -133,7 +136,7 @@ def test_any_bytes_end_in_a_graph_or_an_error(data):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_a_damaged_graph_ends_in_a_graph_or_an_error(data):
+def test_a_corrupted_graph_is_parsed_or_refused(data):
     whole = bytearray(rich_graph().SerializeToString(deterministic=True))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

@@ -1,4 +1,7 @@
-"""Merging common nodes, placing, partitioning, ordering writes."""
+"""Merging common nodes, placing, partitioning, ordering writes.
+
+Modules: passes/common_subexpressions, passes/graph_ir, passes/program.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The process's state seen from two shared libraries, with every compiler that is found."""
+"""The state of the process, accessed from two shared libraries, with every available compiler.
+
+Modules: threads/process_state.
+"""
 
 import pathlib
 import shutil

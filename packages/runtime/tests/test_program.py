@@ -79,7 +79,7 @@ def test_fetches_keep_their_order_and_may_repeat():
 
 def test_feeding_one_output_leaves_the_others():
     text = "u = Unique(x)\nx = Const()\na = Neg(u)\nb = Cast(u:1; SrcT=int32, DstT=float)"
-    stub_kernels.add([stub_kernels.row("Unique")])
+    stub_kernels.add([stub_kernels.registration("Unique")])
     program = build(text, ["u:1"], ["a", "b"])
     assert [n["kind"] for n in program["nodes"] if n["name"] == "u"].count("FEED") == 1
     assert names(program).count("u") == 2
@@ -223,7 +223,7 @@ def test_a_pure_node_that_only_control_edges_reach_is_left_out():
     "effect",
     ["v = VariableV2()\ne = Assign(v, a)", "e = RandomUniform(s; T=int32, dtype=float)"],
 )
-def test_what_a_pure_node_would_have_waited_for_still_comes_first(effect):
+def test_control_edges_pass_through_pruned_pure_nodes(effect):
     text = f"""
         s = Const(; dtype=int32)
         a = Const()
@@ -237,7 +237,7 @@ def test_what_a_pure_node_would_have_waited_for_still_comes_first(effect):
     assert waits_for(program, "last") == ["e"]
 
 
-def test_a_pure_node_that_somebody_reads_keeps_its_control_edges():
+def test_a_pure_node_with_a_reader_keeps_its_control_edges():
     text = "a = Const()\nb = Neg(a)\nc = Neg(b)\nd = Mul(a, a, ^c)\ne = Add(d, b)"
     program = build(text, [], ["e"])
     assert waits_for(program, "d") == ["b"]
@@ -274,7 +274,7 @@ def test_a_check_of_a_shape_runs_though_nothing_reads_it():
     assert waits_for(build(text, [], ["d"]), "d") == ["b"]
 
 
-def test_what_carries_a_branch_stays_and_what_follows_it_goes():
+def test_nodes_after_a_switch_stay_and_later_ones_are_pruned():
     text = """
         p = Const(; dtype=bool)
         a = Const()

@@ -1,4 +1,4 @@
-"""Queues in C++, without a session: the moments that no program can hit on purpose."""
+"""Queues in C++, without a session: interleavings that no program can cause on purpose."""
 
 import pathlib
 import shutil

@@ -1,4 +1,4 @@
-"""What must hold of the segments of any program, on random ones."""
+"""Properties of the segments of random programs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def programs(draw):
 
 
 def dead_nodes(program, predicates):
-    """The nodes that are dead where the predicates are as given: node by node."""
+    """The nodes that are dead for these values of the predicates."""
     makers = {}
     for i, node in enumerate(program["nodes"]):
         for port, value in enumerate(node["outputs"]):

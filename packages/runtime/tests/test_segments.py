@@ -1,4 +1,7 @@
-"""Segments: a program cut into pieces that run as one unit."""
+"""Segments: sets of nodes of a program that run as one unit.
+
+Modules: passes/segments, passes/token_sets.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Cut:
         self.whole = whole
 
     def of(self, name):
-        """The number of the segment with a node; None: a node that stands alone."""
+        """The number of the segment that contains a node; None: the node is in no segment."""
         found = [i for i, segment in enumerate(self.segments) if name in segment["nodes"]]
         assert len(found) <= 1
         return found[0] if found else None
@@ -119,7 +122,7 @@ QUEUE = """
 """
 
 
-def test_nodes_behind_an_asynchronous_one_are_apart():
+def test_nodes_after_an_asynchronous_one_form_another_segment():
     found = cut(QUEUE, [], ["after", "other"])
     assert not found.whole
     assert found.of("x") is None

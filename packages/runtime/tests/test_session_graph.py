@@ -1,4 +1,8 @@
-"""A session's graph: what extend takes, and what it refuses."""
+"""The graph of a session: what extend accepts and refuses.
+
+Modules: graph/session_graph, graph/node_checks, graph/name_index, graph/node_text,
+graph/graph_node, graph/input_ranks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tensors in attributes, in every form that a TensorProto has."""
+"""Tensor attributes, in every form of a TensorProto.
+
+Modules: memory/tensor_proto, graph/attributes, memory/dtype_names.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,7 @@ def test_complex_half_and_strings_are_read():
     st.lists(st.integers(0, 4), max_size=4),
     st.integers(0, 2**32 - 1),
 )
-def test_what_the_codec_writes_is_read_back(name, shape, seed):
+def test_tensors_of_the_codec_round_trip(name, shape, seed):
     values = np.random.default_rng(seed).integers(0, 2, shape).astype(name)
     _, dims, data = read(tensor_codec.make_tensor_proto(values))
     assert dims == tuple(shape)

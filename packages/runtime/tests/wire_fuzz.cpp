@@ -35,7 +35,7 @@ void read_all(const std::string& bytes) {
       const headrace::ParsedAttr& attr = graph.attrs[from.first_attr + i];
       attributes->entries.push_back({attr.key, attr.value});
     }
-    headrace::finish_face(&node);
+    headrace::fill_abi_node(&node);
     for (const headrace::AttrEntry& entry : attributes->entries) {
       std::string key(entry.key);
       int64_t number;
@@ -47,20 +47,20 @@ void read_all(const std::string& bytes) {
       const hr_string* strings;
       const char* data;
       size_t n, sum = 0;
-      const hr_node_api* api = node.face.api;
-      api->attr_int(&node.face, key.c_str(), &number);
-      api->attr_float(&node.face, key.c_str(), &real);
-      if (api->attr_string(&node.face, key.c_str(), &data, &n) == HR_OK)
+      const hr_node_api* api = node.abi_node.api;
+      api->attr_int(&node.abi_node, key.c_str(), &number);
+      api->attr_float(&node.abi_node, key.c_str(), &real);
+      if (api->attr_string(&node.abi_node, key.c_str(), &data, &n) == HR_OK)
         for (size_t c = 0; c < n; ++c) sum += static_cast<unsigned char>(data[c]);
-      if (api->attr_shape(&node.face, key.c_str(), &rank, &dims) == HR_OK)
+      if (api->attr_shape(&node.abi_node, key.c_str(), &rank, &dims) == HR_OK)
         for (int32_t d = 0; d < rank; ++d) sum += static_cast<size_t>(dims[d]);
-      if (api->attr_ints(&node.face, key.c_str(), &ints, &n) == HR_OK)
+      if (api->attr_ints(&node.abi_node, key.c_str(), &ints, &n) == HR_OK)
         for (size_t c = 0; c < n; ++c) sum += static_cast<size_t>(ints[c]);
-      if (api->attr_strings(&node.face, key.c_str(), &strings, &n) == HR_OK)
+      if (api->attr_strings(&node.abi_node, key.c_str(), &strings, &n) == HR_OK)
         for (size_t c = 0; c < n; ++c)
           for (size_t b = 0; b < strings[c].size; ++b)
             sum += static_cast<size_t>(strings[c].data[b]);
-      if (api->attr_tensor(&node.face, key.c_str(), &tensor) == HR_OK) {
+      if (api->attr_tensor(&node.abi_node, key.c_str(), &tensor) == HR_OK) {
         ++decoded;
         if (tensor->dtype == HR_STRING) {
           auto* texts = static_cast<const hr_string*>(tensor->data);

@@ -15,13 +15,11 @@ static void scan(const uint8_t* bytes, uint64_t size, int print) {
     for (uint64_t i = 0; i < field.size; ++i) sum += field.data[i];
     if (!print) continue;
     printf("%u %u ", field.number, field.wire);
-    if (field.wire == HR_WIRE_VARINT)
-      printf("%llu\n", (unsigned long long)field.value);
+    if (field.wire == HR_WIRE_VARINT) printf("%llu\n", (unsigned long long)field.value);
     else if (field.data)
       printf("%llu %llu\n", (unsigned long long)(field.data - bytes),
              (unsigned long long)(field.data - bytes + field.size));
-    else
-      printf("= %llu\n", (unsigned long long)field.value);
+    else printf("= %llu\n", (unsigned long long)field.value);
   }
   if (found < 0 && print) printf("%s\n", field.problem);
 }

@@ -21,14 +21,11 @@ RUNTIMES = "headrace.runtimes"
 OPS = "headrace.ops"
 GRAPH_OPS = "headrace.graph_ops"
 
-# The package to recommend in the error message for a missing service.
+# The packages of Headrace that provide a service.
 _PROVIDERS = {
-    (SESSIONS, "local"): "headrace-runtime",
-    (SESSIONS, "grpc"): "headrace-distributed",
-    (KERNELS, "cpu"): "headrace-kernels",
-    (KERNELS, "reference"): "headrace-kernels",
-    (KERNELS, "opencl"): "headrace-kernels[opencl]",
-    (RUNTIMES, "local"): "headrace-runtime",
+    (SESSIONS, "local"): "runtime",
+    (KERNELS, "cpu"): "kernels",
+    (KERNELS, "reference"): "kernels",
 }
 
 
@@ -157,12 +154,21 @@ def find_service(group: str, name: str) -> Any:
             with interrupts_held():
                 return entry.load()
     offered = ", ".join(service_names(group)) or "none"
-    package = _PROVIDERS.get((group, name))
-    remedy = f"install {package}" if package else "install the package that offers it"
     raise NotFoundError(
         None,
         None,
-        f"no {group} service named {name!r} is installed (installed: {offered}): {remedy}",
+        f"no {group} service named {name!r} is installed (installed: {offered}): "
+        f"{remedy(group, name)}",
+    )
+
+
+def remedy(group: str, name: str) -> str:
+    """Returns what a user does about a service that no installed package offers."""
+    package = _PROVIDERS.get((group, name))
+    if package is None:
+        return "Headrace does not offer it; install a package that does"
+    return (
+        f"install headrace-{package} (in a checkout of Headrace: pip install ./packages/{package})"
     )
 
 

@@ -1,4 +1,4 @@
-// A call of an asynchronous kernel, or a receive, under way.
+// A call of an asynchronous kernel, or a receive, in progress.
 #pragma once
 #include <cstdlib>
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-// In one block with its tensors. What the kernel left in them ends with the call, unless it was
-// handed on.
+// The call and its tensors share one block. Values that the kernel leaves in the tensors are
+// released with the call, unless they were propagated.
 struct AsyncCall {
   ExecutionState* state;
   int32_t unit;
@@ -31,13 +31,13 @@ struct AsyncCall {
     end_plan();
     std::destroy_n(outputs, n_outputs);
   }
-  // To be called while the step is there.
+  // Call only while the step exists.
   void end_plan() {
     if (plan && destroy_plan) destroy_plan(plan);
     plan = nullptr;
   }
 
-  // Null: no memory. What the pointers to inputs are is the caller's to say.
+  // Null: out of memory. The caller sets the pointers to the inputs.
   static std::unique_ptr<AsyncCall> make(ExecutionState* state, int32_t unit, Iteration* iteration,
                                          int32_t n_inputs, int32_t n_outputs) noexcept {
     const size_t inputs = size_t(n_inputs), outputs = size_t(n_outputs);
@@ -51,7 +51,7 @@ struct AsyncCall {
   static void operator delete(void* block) { std::free(block); }
 
  private:
-  // The block is zeroed: an output that its kernel leaves alone has no shape and no memory.
+  // The block is zeroed: an output that its kernel does not set has no shape and no memory.
   AsyncCall(ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_outputs,
             char* block)
       : state(state), unit(unit), iteration(iteration), n_outputs(n_outputs),
@@ -66,7 +66,7 @@ struct AsyncCall {
   static void* operator new(size_t, void* block) { return block; }
 };
 
-// The key of a Send or a Recv in one iteration of a frame. False: no memory.
+// The key of a Send or a Recv in one iteration of a frame. False: out of memory.
 inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration,
                            std::string* key) noexcept {
   try {
@@ -78,8 +78,8 @@ inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration
   } catch (const std::bad_alloc&) { return false; }
 }
 
-// Whether a value has the dtype that its Recv declares; the run fails where not. Only a graph that
-// names Send and Recv itself can have them differ.
+// Whether a value has the dtype that its Recv declares; the run fails if not. They differ only in
+// graphs that contain Send and Recv nodes themselves.
 inline bool check_received(Run* run, const hr_node* node, const hr_tensor* value) noexcept {
   if (value->dtype == node->output_dtypes[0]) return true;
   char text[160];

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Units that end later, on whatever thread calls back: asynchronous kernels and receives.
+"""Units that finish in a callback on any thread: asynchronous kernels and receives.
 
-No thread waits for them (white paper §5.3): a call holds what its kernel may look at, and its
-callback delivers.
+No thread waits for them (white paper §5.3): a call owns everything that its kernel may access, and
+the callback propagates the outputs.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -13,7 +13,7 @@ from libcpp.utility cimport move
 
 from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor
 from headrace.runtime.state.context cimport Run, SessionState, run_fail_text
-from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, note
+from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, record_unit
 from headrace.runtime.state.error_boundary cimport call_compute_async, call_prepare
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration
@@ -58,7 +58,7 @@ cdef unique_ptr[AsyncCall] new_call(ExecutionState* state, int32_t number,
     cdef unique_ptr[AsyncCall] call = make_async_call(
         state, number, iteration, unit.n_inputs, max(unit.n_ports, 1))
     if call.get() == NULL:
-        give_up(state, number, iteration, HR_RESOURCE_EXHAUSTED, "no memory for a call")
+        fail_unit(state, number, iteration, HR_RESOURCE_EXHAUSTED, "no memory for a call")
     else:
         call.get().start_ns = monotonic_ns()
         for i in range(unit.n_inputs):
@@ -66,7 +66,7 @@ cdef unique_ptr[AsyncCall] new_call(ExecutionState* state, int32_t number,
     return move(call)
 
 
-cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, hr_code code,
+cdef void fail_unit(ExecutionState* state, int32_t number, Iteration* iteration, hr_code code,
                   const char* message) noexcept nogil:
     fail(state, (<ExecutorPlan>state.plan).units[number].node, code, message)
     state.lock.lock()
@@ -76,7 +76,7 @@ cdef void give_up(ExecutionState* state, int32_t number, Iteration* iteration, h
 
 cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
-    # The kernel, which calls back when it is done, has the call from now on.
+    # From here on the kernel owns the call, and calls back when it is done.
     cdef AsyncCall* call = new_call(state, number, iteration).release()
     cdef hr_request request
     cdef void* kernel_state = NULL
@@ -85,11 +85,11 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if call == NULL:
         return
     for i in range(unit.n_ports):
-        call.outputs[i].get().dtype = unit.node.face.output_dtypes[i]
+        call.outputs[i].get().dtype = unit.node.abi_node.output_dtypes[i]
     code = make_state(state, unit, &kernel_state)
     memset(&request, 0, sizeof(hr_request))
     request.size = sizeof(hr_request)
-    request.node = &unit.node.face
+    request.node = &unit.node.abi_node
     request.inputs = call.input_pointers
     request.outputs = <hr_tensor* const*>call.output_pointers
     request.threads = 1
@@ -125,7 +125,7 @@ cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) 
     if unit.node.created.load():
         kernel_state[0] = unit.node.state.load()
         return HR_OK
-    cdef hr_code code = HR_INTERNAL   # what is not foreseen is no success
+    cdef hr_code code = HR_INTERNAL   # an unforeseen path is never a success
     with gil:
         try:
             ensure_state(unit.node, unit.kernel, state.run.session, kernel_state)
@@ -148,13 +148,14 @@ cdef void end_call(AsyncCall* ended, hr_code code, bint dead) noexcept nogil:
     call.get().end_plan()
     if code != HR_OK:
         call.reset()
-        give_up(state, number, iteration, code, "")
+        fail_unit(state, number, iteration, code, "")
         return
     state.lock.lock()
     if state.traced and not dead:
-        note(state, <ExecutorPlan>state.plan, number, call.get().outputs,
+        record_unit(state, <ExecutorPlan>state.plan, number, call.get().outputs,
              call.get().start_ns)
-    # The step may be over and gone when the lock is free: nothing of it is touched afterwards.
+    # Once the lock is released the step may have been freed, so nothing of it is accessed
+    # afterwards.
     if dead:
         finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
     else:
@@ -169,7 +170,7 @@ cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration
     cdef string key
     if call == NULL:
         return
-    if not rendezvous_key(&(<ExecutorPlan>state.plan).units[number].node.face,
+    if not rendezvous_key(&(<ExecutorPlan>state.plan).units[number].node.abi_node,
                           iteration.frame.number, iteration.number, &key):
         received(call, HR_RESOURCE_EXHAUSTED, "no memory for the key of a value", NULL, 0)
         return
@@ -181,7 +182,7 @@ cdef void received(void* argument, hr_code code, const char* message, OwnedTenso
     cdef AsyncCall* call = <AsyncCall*>argument
     cdef GraphNode* node = (<ExecutorPlan>call.state.plan).units[call.unit].node
     if code == HR_OK and value != NULL and not dead:
-        if check_received(&call.state.run, &node.face, value.get()):
+        if check_received(&call.state.run, &node.abi_node, value.get()):
             call.outputs[0].take_from(value[0])
         else:
             code = HR_INVALID_ARGUMENT
@@ -196,17 +197,17 @@ cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noex
     cdef string key
     cdef int64_t start = monotonic_ns()
     cdef hr_code code = HR_RESOURCE_EXHAUSTED
-    if rendezvous_key(&unit.node.face, iteration.frame.number, iteration.number, &key):
+    if rendezvous_key(&unit.node.abi_node, iteration.frame.number, iteration.number, &key):
         code = state.rendezvous.send(key, iteration.slots[unit.first_slot].get(), dead)
     if code != HR_OK and code != HR_CANCELLED:
-        give_up(state, number, iteration, code, "no memory to send a value")
+        fail_unit(state, number, iteration, code, "no memory to send a value")
         return
     state.lock.lock()
     if state.traced and not dead:
-        note(state, <ExecutorPlan>state.plan, number, iteration.slots, start)
+        record_unit(state, <ExecutorPlan>state.plan, number, iteration.slots, start)
     if dead:
         finish(state, <ExecutorPlan>state.plan, number, iteration, NULL)
     else:
-        # It has no outputs; that they are not null says that it lives.
+        # It has no outputs; a pointer that is not null means that it is not dead.
         finish(state, <ExecutorPlan>state.plan, number, iteration, iteration.slots)
     state.lock.unlock()

@@ -1,10 +1,10 @@
 # cython: language_level=3
-"""Finds steps of one segment whose independent heavy kernels gain by running beside one another.
+"""Finds steps of one segment whose independent heavy kernels gain by running at the same time.
 
-A segment runs its kernels one after another. Once a step has proved long, some runs of it are
-measured kernel by kernel; where thread_policy.hpp expects a gain, the program is cut again, with each
-heavy kernel as a segment alone, for the dynamic executor. Runs of other shapes stay as they are. In a
-session with an intra-op team only decompositions count as heavy (FOR_ONE_THREAD).
+A segment runs its kernels one after another. Once runs of a step have been long, some are measured
+kernel by kernel; where thread_policy.hpp expects a gain, the program is cut again for the dynamic
+executor, with each heavy kernel as a segment of its own. Runs for other shapes do not change. In a
+session with several intra-op threads only kernels that do not use them count (HR_KERNEL_SERIAL).
 """
 
 from cython.operator cimport dereference
@@ -15,32 +15,24 @@ from libcpp.vector cimport vector
 from headrace.runtime.plan.executable cimport Executable
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.kernels.kernel_table cimport is_python_kernel
-from headrace.runtime.passes.segments cimport cut_apart
+from headrace.runtime.memory.kernel_abi cimport HR_KERNEL_SERIAL
+from headrace.runtime.passes.segments cimport cut_isolated
 from headrace.runtime.passes.program cimport Program, ProgramNode
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.threads.pools cimport OverlapFacts, kOverlap, overlap_saves, overlap_threads
 
 
-# Runs of a look: the first plans and fills caches, then some are measured whole and some by kernel.
+# A series of measurements: its first run fills caches, then some runs are measured as a whole, and
+# some kernel by kernel.
 cdef int RUNS = 3
 cdef int CLOCKED_RUNS = 3
-# A step that was short so often is never looked at: where it is long later, something disturbs it.
+# A step with this many short runs is never measured: later long runs have another cause.
 cdef int SHORT_RUNS = 8
-# What else runs disturbs measurements: a step whose kernels could overlap is looked at again.
-cdef int MOST_LOOKS = 4
-# Dynamic steps of one signature: sets of heavy kernels, which differ with the shapes.
+# Other load disturbs measurements, so a step whose kernels could overlap is measured again.
+cdef int MOST_SERIES = 4
+# Dynamic steps of one signature, one for each set of heavy kernels: these differ with the shapes.
 cdef int MOST_STEPS = 4
 
-
-# What an intra-op team hardly makes faster. Other kernels of a session with a team stay on it: they
-# gain little beside one another, and their sums would be rounded as one thread rounds them, in some
-# processes and not in others.
-cdef frozenset FOR_ONE_THREAD = frozenset("""
-    BatchCholesky BatchMatrixDeterminant BatchMatrixInverse BatchMatrixSolve BatchMatrixSolveLs
-    BatchSelfAdjointEig BatchSelfAdjointEigV2 BatchSvd Cholesky CholeskyGrad LogMatrixDeterminant
-    MatrixDeterminant MatrixExponential MatrixInverse MatrixLogarithm MatrixSolve MatrixSolveLs
-    MatrixSquareRoot Qr SelfAdjointEig SelfAdjointEigV2 Svd
-""".split())
 
 
 cdef class BranchOverlap:
@@ -53,18 +45,20 @@ cdef class BranchOverlap:
         self.n_possible = 0
         cdef int32_t j
         for j in range(<int32_t>program.nodes.size()):
-            self.n_possible += self.may_run_apart(j)
+            self.n_possible += self.may_run_isolated(j)
             if self.n_possible == 2:
                 break
 
-    cdef bint may_run_apart(self, int32_t j):
+    cdef bint may_run_isolated(self, int32_t j):
         cdef ProgramNode* node = &self.program.nodes[j]
         if node.kernel == NULL or is_python_kernel(node.kernel):
             return False
-        return self.owner.team == 1 or node.source.op.decode() in FOR_ONE_THREAD
+        # Other kernels of a session with a team of threads stay on it: they gain little from running
+        # at the same time, and on one thread they may round sums differently.
+        return self.owner.intra_op_threads == 1 or node.kernel.flags & HR_KERNEL_SERIAL
 
-    cdef int note_run(self, Executable* planned, double took_ns) except -1:
-        if planned.overlap.decided or planned.overlap.clocks:  # another thread's run
+    cdef int record_run(self, Executable* planned, double took_ns) except -1:
+        if planned.overlap.decided or planned.overlap.clocks:  # a run of another thread
             return 0
         if self.n_possible < 2:
             planned.overlap.decided = True
@@ -89,7 +83,7 @@ cdef class BranchOverlap:
             return 1
         return overlap_threads(self.owner.inter_op_pool.get().size())
 
-    cdef int note_clock(self, Executable* planned, const Executable* ran,
+    cdef int record_clock(self, Executable* planned, const Executable* ran,
                         const int64_t* clock_ns) except -1:
         cdef vector[int64_t]* least = &planned.overlap.took_ns
         cdef int64_t took_ns
@@ -108,7 +102,7 @@ cdef class BranchOverlap:
     cdef int decide(self, Executable* planned, const Executable* ran) except -1:
         cdef unordered_map[size_t, int32_t] numbers
         cdef vector[double] heavy, end_of
-        cdef vector[uint8_t] apart
+        cdef vector[uint8_t] isolated
         cdef OverlapFacts facts
         cdef ProgramNode* node
         cdef double took_ns, start
@@ -116,7 +110,7 @@ cdef class BranchOverlap:
         cdef int32_t j
         heavy.assign(self.program.nodes.size(), 0)
         end_of.assign(self.program.nodes.size(), 0)
-        apart.assign(self.program.nodes.size(), 0)
+        isolated.assign(self.program.nodes.size(), 0)
         for i in range(self.program.nodes.size()):
             numbers[<size_t>self.program.nodes[i].source] = <int32_t>i
         facts.wall_ns = planned.overlap.wall_ns
@@ -129,9 +123,9 @@ cdef class BranchOverlap:
             if took_ns < kOverlap or found == numbers.end():
                 continue
             j = dereference(found).second
-            if self.may_run_apart(j):
+            if self.may_run_isolated(j):
                 heavy[j] = took_ns
-                apart[j] = 1
+                isolated[j] = 1
                 facts.heavy_ns += took_ns
         for i in range(self.program.nodes.size()):
             node = &self.program.nodes[i]
@@ -143,23 +137,23 @@ cdef class BranchOverlap:
                 start = max(start, end_of[self.program.controls[node.first_control + j]])
             end_of[i] = start + heavy[i]
             facts.longest_ns = max(facts.longest_ns, end_of[i])
-        planned.overlap.looks += 1
+        planned.overlap.series += 1
         planned.overlap.runs = 1
         planned.overlap.clocks = False
         planned.overlap.took_ns.clear()
         if overlap_saves(facts):
-            planned.overlap.step = self.step_for(apart)
+            planned.overlap.step = self.step_for(isolated)
         planned.overlap.decided = planned.overlap.step >= 0 or \
-            planned.overlap.looks == MOST_LOOKS or facts.heavy_ns - facts.longest_ns < kOverlap
+            planned.overlap.series == MOST_SERIES or facts.heavy_ns - facts.longest_ns < kOverlap
         return 0
 
-    cdef int32_t step_for(self, vector[uint8_t]& apart) except -2:
+    cdef int32_t step_for(self, vector[uint8_t]& isolated) except -2:
         """The number of the dynamic step in which these nodes are units; -1: there are too many."""
-        key = bytes(apart)
+        key = bytes(isolated)
         if key not in self.number_of:
             if len(self.steps) == MOST_STEPS:
                 return -1
             self.steps.append(self.make_step(self.owner, self.program,
-                                             cut_apart(self.program, apart), False, True))
+                                             cut_isolated(self.program, isolated), False, True))
             self.number_of[key] = len(self.steps) - 1
         return self.number_of[key]

@@ -12,7 +12,7 @@ from headrace.formats import errors
 from headrace.runtime.executor.executor cimport Execution
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, plan_executor
 from headrace.runtime.executor.native_loop cimport NativeLoop
-from headrace.runtime.passes.partition_graphs cimport partition_metadata
+from headrace.runtime.executor.step cimport Step
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.passes.program cimport Program, ProgramNode
 from headrace.runtime.plan.segment_runner cimport SegmentRunner
@@ -20,9 +20,6 @@ from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.threads.pools cimport steady_ns
 
 from headrace.runtime.executor.explain import explain_dynamic_step
-from headrace.runtime.state.run_options import (
-    inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
-)
 
 
 cdef ExecutorPlan executor_plan(SessionOwner owner, Program program, Segments segments,
@@ -33,14 +30,14 @@ cdef ExecutorPlan executor_plan(SessionOwner owner, Program program, Segments se
     cdef NativeLoop loop
     cdef size_t i
     for loop in plan.loops:
-        loop.bind(program, owner.state, owner.team)
+        loop.bind(program, owner.state, owner.intra_op_threads)
     for i in range(segments.segments.size()):
         runner = SegmentRunner()
         runner.program = program
         runner.segments = segments
         runner.number = <int>i
         runner.session = owner.state
-        runner.team = owner.team
+        runner.intra_op_threads = owner.intra_op_threads
         plan.runners.append(runner)
         plan.runner_pointers.push_back(<void*>runner)
     return plan
@@ -50,41 +47,24 @@ cdef int64_t deadline_of(double timeout_s) noexcept:
     return steady_ns() + <int64_t>(timeout_s * 1e9) if timeout_s > 0 else 0
 
 
-cdef class DynamicStep:
-    """services.Step on the dynamic executor."""
-    cdef SessionOwner owner
+cdef class DynamicStep(Step):
+    """A step on the dynamic executor."""
     cdef readonly ExecutorPlan plan
     cdef object __weakref__
 
     def __init__(self, SessionOwner owner, Program program, Segments segments,
                  bint native_loops, bint one_thread=False):
-        """one_thread: each unit runs on one thread, for there are others to run beside it."""
-        self.owner = owner
+        """one_thread: each unit runs on one thread, since other units run at the same time."""
+        super().__init__(owner, program)
         self.plan = executor_plan(owner, program, segments, native_loops)
         self.plan.one_thread = one_thread
 
-    def __call__(self, values):
-        return self.execute(values, self.owner.timeout_s, None, 0)
-
-    def run(self, values, bytes options):
-        trace = [] if wants_trace(options) else None
-        results = self.execute(values, timeout_s(options) or self.owner.timeout_s, trace,
-                               inter_op_pool(options))
-        metadata = trace[0] if trace else b""
-        if wants_partition_graphs(options):
-            metadata += partition_metadata(self.plan.program)   # messages side by side are one
-        return results, metadata
-
     def run_with(self, values, double timeout, list trace, int pool):
-        """As `execute`, for a step that this one stands in for."""
+        """Runs this step in place of a StaticStep."""
         return self.execute(values, timeout, trace, pool)
 
     def explain(self):
         return explain_dynamic_step(self)
-
-    @property
-    def program(self):
-        return self.plan.program
 
     @property
     def runners(self):
@@ -99,10 +79,7 @@ cdef class DynamicStep:
         cdef vector[int32_t] everything
         cdef size_t i
         self.owner.check()
-        if <size_t>len(values) != self.plan.program.feeds.size():
-            raise errors.InvalidArgumentError(
-                None, None,
-                f"the step takes {self.plan.program.feeds.size()} values, got {len(values)}")
+        self.check_count(values)
         execution = Execution(self.owner, self.plan, trace is not None)
         if pool:
             execution.take_pool(pool)
@@ -129,7 +106,7 @@ cdef class DynamicPartialStep:
     cdef dict targets            # operation -> number of its node
     cdef set fed
     cdef ExecutorPlan plan
-    cdef object turn             # held by the thread that walks the step
+    cdef object turn             # held by the thread that executes the step
     cdef object __weakref__
 
     def __init__(self, SessionOwner owner, ExecutorPlan plan, list targets):
@@ -146,14 +123,14 @@ cdef class DynamicPartialStep:
         self.fed = set()
 
     def __del__(self):
-        if self.execution is not None:  # else the setup was refused
+        if self.execution is not None:  # it is None where the setup failed
             self.cancel("the partial run was given up")
 
     def run(self, feeds, fetches):
         with self.turn:
-            return self.walk(feeds, fetches)
+            return self.advance(feeds, fetches)
 
-    cdef list walk(self, feeds, fetches):
+    cdef list advance(self, feeds, fetches):
         cdef vector[int32_t] wanted, everything
         cdef int number
         for name in feeds:
@@ -173,12 +150,12 @@ cdef class DynamicPartialStep:
                     None, None, f"'{name}' was not named as a fetch when the partial run was set "
                     f"up (named: {known or 'none'})")
         for name, value in feeds.items():
-            # Kept until the step is over, while the caller may go on writing to his.
+            # A copy, kept until the step is over: the caller may change the array meanwhile.
             self.execution.feed(self.feeds[name], np.array(value))
             self.fed.add(name)
         if wanted.size() == len(fetches):
             self.execution.advance(wanted, deadline_of(self.owner.timeout_s))
-        else:  # an operation has run once all has that the feeds allow
+        else:  # an operation has run once everything that the feeds allow has run
             self.execution.advance(everything, deadline_of(self.owner.timeout_s))
         for name in fetches:
             if name in self.targets:
@@ -195,7 +172,7 @@ cdef class DynamicPartialStep:
                 for name in fetches]
 
     cdef list feeds_missing_for(self, int32_t target):
-        """The names of the feeds that a node hangs on and that have not come."""
+        """The names of the feeds that a node depends on and that are missing."""
         cdef list stack = [target]
         cdef set seen = {target}
         cdef ProgramNode* node
@@ -218,7 +195,7 @@ cdef class DynamicPartialStep:
         cdef vector[int32_t] none
         self.execution.cancel(reason)
         if not self.turn.acquire(blocking=False):
-            return  # the thread that walks the step sees it, and may wait for this one
+            return  # the thread that executes the step sees it, and may wait for this one
         try:
             self.execution.advance(none, 0)
         except errors.OpError:

@@ -8,8 +8,8 @@ from headrace.runtime.state.session_owner cimport SessionOwner
 
 
 cdef class Execution:
-    """One dynamic step, from its first unit until nothing of it is outstanding."""
-    cdef void* state            # executor_state.hpp's; freed with this
+    """One run of a dynamic step, from its first unit until nothing is outstanding."""
+    cdef void* state            # ExecutionState of executor_state.hpp, owned
     cdef ExecutorPlan plan
     cdef SessionOwner owner
     cdef list errors            # Python exceptions; the first one ends the step
@@ -17,7 +17,7 @@ cdef class Execution:
     cdef object __weakref__
 
     cdef int feed(self, int number, object value) except -1
-    # Runs until nothing is ready. True: the step is over, or every wanted fetch is there.
+    # Runs until nothing is ready. True: the step is over, or every wanted fetch is available.
     # deadline_ns: on the steady clock; 0: none.
     cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1
     cdef object fetch(self, int number)

@@ -2,11 +2,11 @@
 """The dynamic executor: one run of an ExecutorPlan.
 
 Counts and ready units (white paper §3.1), frames and iterations (§4.4), asynchronous kernels with
-continuations (§5.3). The thread that asked for the step walks it: it takes a ready unit, runs it
-and delivers what it made, which makes others ready; threads of the inter-op pool help with heavy units. The lock
-is let go only where work is done. The step is over when nothing is ready, running or awaited, also
-after an error: then the first error wins, the rest is cancelled, and nothing is freed before the
-last callback came.
+continuations (§5.3). The calling thread executes the step: it takes a ready unit, runs it and
+propagates its outputs, which makes other units ready. Threads of the inter-op pool run heavy units.
+The lock is released only while a unit runs. The step is over when nothing is ready, running or
+awaited. After an error the rest is cancelled, the first error is reported, and nothing is freed
+before the last callback.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -21,7 +21,7 @@ from headrace.runtime.state.context cimport (
     check_has_value, fail_not_scalar, run_begin, run_code,
 )
 from headrace.runtime.executor.propagation cimport (
-    propagate_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, note,
+    propagate_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, record_unit,
     push,
 )
 from headrace.runtime.executor.asynchronous_nodes cimport send, start_async, start_recv
@@ -40,8 +40,8 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.executor.step cimport run_error
 from headrace.runtime.threads.pools cimport (
-    LONG, begin_run, end_run, flush_denormals, kLookUpNs, restore_denormals,
-    sees_signals,
+    LONG, begin_run, end_run, flush_denormals, kSignalCheckNs, restore_denormals,
+    may_handle_signals,
 )
 from headrace.runtime.executor.trace cimport metadata_of, monotonic_ns
 
@@ -61,23 +61,23 @@ cdef class Execution:
         self.kept = []
         self.errors = []
         run_begin(&state.run, owner.state, 1)
-        run_begin(&state.wide, owner.state, owner.team)
+        run_begin(&state.wide, owner.state, owner.intra_op_threads)
         state.plan = <void*>plan
         state.errors = <void*>self.errors
-        state.team = 1 if plan.one_thread else owner.team
+        state.intra_op_threads = 1 if plan.one_thread else owner.intra_op_threads
         state.pool = owner.inter_op_pool
         state.active.end = end_execution
         state.active.argument = state
         state.active.session = <void*>owner
         state.active.state = <void*>owner.state
         state.active.cancelled = &state.run.cancelled
-        state.run.on_look_up = poll
-        state.run.look_up_argument = <void*>self
+        state.run.on_check_signals = poll
+        state.run.check_signals_argument = <void*>self
         state.traced = traced
         state.root_iteration = new_iteration(state, plan, &state.root)
         if state.root_iteration == NULL:
             raise MemoryError()
-        # Never complete before the step is: late feeds may come.
+        # It never completes before the step does: late feeds may come.
         state.root_iteration.outstanding += 1
         for unit in plan.roots:
             push(state, plan, unit, state.root_iteration)
@@ -87,7 +87,7 @@ cdef class Execution:
         del state
 
     cdef int feed(self, int number, object value) except -1:
-        """Brings a fed value; strings are copied, other arrays borrowed until the step is over."""
+        """Sets a fed value; strings are copied, other arrays are borrowed until the step is over."""
         cdef int32_t unit = self.plan.feed_units[number]
         cdef OwnedTensor t
         cdef ExecutionState* state = state_of(self)
@@ -125,33 +125,33 @@ cdef class Execution:
         cdef bint over = False
         state.active.deadline_ns = deadline_ns
         state.run.deadline_ns = deadline_ns
-        state.active.look_up = &state.run.look_up
+        state.active.check_signals = &state.run.check_signals
         begin_run(&state.active)
-        # A nested run has its thread of the pool already.
+        # A nested run already has a thread of the pool.
         state.takes_long = state.pool.get() == NULL or state.active.in_pool
         try:
-            if self.owner.closed:  # since the check: `close` did not see this one
+            if self.owner.closed:  # closed after the check: `close` did not end this run
                 self.cancel("the session was closed")
             while not over:
                 with nogil:
-                    over = walk(state, self.plan, wanted, <void*>self)
+                    over = run_ready_units(state, self.plan, wanted, <void*>self)
                 if not over:
-                    # Nothing is ready, or much was: now Ctrl-C has its turn.
-                    look_up(self)
+                    # Nothing is ready, or much has run: check for Ctrl-C now.
+                    check_signals(self)
         finally:
             end_run(&state.active)
         if self.errors:
-            # Planning that was ended knows not why; the run does: timeout, close, reset.
+            # Planning was ended without a reason; the run has it: timeout, close or reset.
             if isinstance(self.errors[0], errors.CancelledError) and run_code(&state.run) != HR_OK:
                 raise run_error(&state.run)
             raise self.errors[0]
         if run_code(&state.run) != HR_OK:
-            PyErr_CheckSignals()  # a Python kernel may have met one
+            PyErr_CheckSignals()  # a Python kernel may have received one
             raise run_error(&state.run)
         return True
 
     def cancel(self, str reason):
-        """Ends the step with CancelledError as soon as its kernels let go."""
+        """Ends the step with CancelledError as soon as its kernels stop."""
         cancel(self, HR_CANCELLED, reason.encode())
 
     cdef bytes metadata(self):
@@ -167,11 +167,11 @@ cdef void end_execution(void* argument, hr_code code, const char* why) noexcept 
     fail(<ExecutionState*>argument, NULL, code, why)
 
 
-cdef void look_up(Execution e) noexcept:
-    """Lets Ctrl-C and the clock end the step."""
+cdef void check_signals(Execution e) noexcept:
+    """Ends the step on Ctrl-C or at its deadline."""
     cdef ExecutionState* state = state_of(e)
-    state.run.look_up.set(0)
-    # The watch over runs ends it, too; a step that waits must not depend on it.
+    state.run.check_signals.set(0)
+    # The watch thread also ends it, but a waiting step must not depend on that thread.
     if state.run.deadline_ns and monotonic_ns() > state.run.deadline_ns:
         state.run.deadline_ns = 0
         cancel(e, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
@@ -183,10 +183,11 @@ cdef void look_up(Execution e) noexcept:
 
 
 cdef void poll(void* argument) noexcept nogil:
-    """What the thread that sees signals does between kernels, or while a pool works for it."""
-    if sees_signals():
+    """Lets Python handle pending signals between kernels or while a pool works, on the thread that
+    may."""
+    if may_handle_signals():
         with gil:
-            look_up(<Execution>argument)
+            check_signals(<Execution>argument)
 
 
 cdef void nothing(void* argument) noexcept nogil:
@@ -195,9 +196,10 @@ cdef void nothing(void* argument) noexcept nogil:
 
 # ---- taking units ---------------------------------------------------------------------------------
 
-cdef bint walk(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
+cdef bint run_ready_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
                void* execution) noexcept nogil:
-    """Runs ready units. True: the step is over or all wanted fetches are there; False: look up."""
+    """Runs ready units. True: the step is over or all wanted fetches are available; False: check
+    for signals and the deadline, then call again."""
     cdef uint64_t mode = flush_denormals()
     cdef bint over
     state.lock.lock()
@@ -209,9 +211,9 @@ cdef bint walk(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted
 
 cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
                      void* execution) noexcept nogil:
-    """As walk. The lock is held before and after."""
+    """As run_ready_units. The lock is held before and after."""
     cdef Ready item
-    cdef int64_t look_up_ns = monotonic_ns() + kLookUpNs
+    cdef int64_t next_signal_check_ns = monotonic_ns() + kSignalCheckNs
     cdef uint32_t rounds = 0
     while True:
         state.lock.let_others()
@@ -220,14 +222,14 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
         if state.light.size():
             item = state.light.back()
             state.light.pop_back()
-        elif state.heavy.size() and not is_for_helper(state, plan):
+        elif state.heavy.size() and not is_for_pool(state, plan):
             item = state.heavy.back()
             state.heavy.pop_back()
-            ask_for_help(state, plan)
+            request_pool_thread(state, plan)
         elif state.outstanding == 0:
-            if state.helpers:
-                state.helpers -= state.pool.get().withdraw(state)
-            if state.helpers == 0:
+            if state.pool_tasks:
+                state.pool_tasks -= state.pool.get().withdraw(state)
+            if state.pool_tasks == 0:
                 return True
             wait_for_change(state)
             continue
@@ -240,49 +242,49 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             return False
         run_ready(state, plan, item, poll, execution)
         rounds += 1
-        if not rounds & 63 and monotonic_ns() > look_up_ns:
+        if not rounds & 63 and monotonic_ns() > next_signal_check_ns:
             return False
 
 
-cdef void help(void* argument) noexcept nogil:
-    """What a thread of the pool does for a step: heavy units, as long as there are any."""
+cdef void run_heavy_units(void* argument) noexcept nogil:
+    """Runs heavy units of a step on a thread of the pool, as long as there are any."""
     cdef ExecutionState* state = <ExecutionState*>argument
     cdef Ready item
     state.lock.lock()
     while state.heavy.size() and not state.failed:
         item = state.heavy.back()
         state.heavy.pop_back()
-        ask_for_help(state, <ExecutorPlan>state.plan)
+        request_pool_thread(state, <ExecutorPlan>state.plan)
         run_ready(state, <ExecutorPlan>state.plan, item, nothing, NULL)
-    state.helpers -= 1
+    state.pool_tasks -= 1
     if state.waiting:
         state.changed.notify_all()
-    # The step may be over and gone when the lock is free.
+    # Once the lock is released the step may have been freed.
     state.lock.unlock()
 
 
-cdef inline void ask_for_help(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
-    """Wakes another thread of the pool if heavy units wait and it has one."""
+cdef inline void request_pool_thread(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    """Wakes another thread of the pool if heavy units wait and the pool has one."""
     cdef int32_t most
     if state.heavy.size() == 0 or state.pool.get() == NULL:
         return
     most = state.pool.get().size()
     if state.takes_long or plan.weights[state.heavy.back().unit].get() != LONG:
         most -= 1   # the calling thread takes one itself
-    if state.helpers < most and state.pool.get().submit(help, state):
-        state.helpers += 1
+    if state.pool_tasks < most and state.pool.get().submit(run_heavy_units, state):
+        state.pool_tasks += 1
 
 
-cdef inline bint is_for_helper(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
-    """Whether the next heavy unit is one of those that only threads of the pool take."""
+cdef inline bint is_for_pool(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    """Whether only threads of the pool may run the next heavy unit."""
     if state.takes_long or plan.weights[state.heavy.back().unit].get() != LONG:
         return False
-    ask_for_help(state, plan)
-    return state.helpers > 0   # else the pool has no thread to give
+    request_pool_thread(state, plan)
+    return state.pool_tasks > 0   # otherwise the pool has no thread
 
 
 cdef void end_failed(ExecutionState* state) noexcept nogil:
-    """Lets go of what is ready, and ends what is awaited where delivering failed."""
+    """Drops ready units, and cancels what is awaited where propagation failed."""
     if not state.run.cancelled.get():
         state.lock.unlock()
         fail(state, NULL, HR_INTERNAL, "the step failed")
@@ -304,7 +306,7 @@ cdef bint all_there(ExecutionState* state, vector[int32_t]& wanted) noexcept nog
 
 cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
                     void (*poll)(void*) noexcept nogil, void* execution) noexcept nogil:
-    """Runs one unit and delivers what it made. The lock is held before and after."""
+    """Runs one unit and propagates its outputs. The lock is held before and after."""
     cdef Unit* unit = &plan.units[item.unit]
     cdef Iteration* iteration = item.iteration
     cdef OwnedTensor* inputs = iteration.slots + unit.first_slot
@@ -328,7 +330,7 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
         start_async(state, item.unit, iteration)
         state.lock.lock()
     else:
-        # What only passes a value on gives its reference away.
+        # A unit that only passes a value on moves its reference.
         if unit.n_inputs:
             value.take_from(inputs[0])
             if unit.needs_value:
@@ -353,7 +355,7 @@ cdef void fail_predicate(ExecutionState* state, Unit* unit, const hr_tensor* pre
 
 
 cdef bint has_value(ExecutionState* state, Unit* unit, const hr_tensor* reference) noexcept nogil:
-    """Whether the variable of a reference has a value; the step fails where it has none."""
+    """Whether the variable of a reference has a value; the step fails if not."""
     if check_has_value(&state.run, reference) == HR_OK:
         return True
     state.lock.unlock()
@@ -385,7 +387,7 @@ cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready i
         finish_failed(state, plan, item.unit, item.iteration)
         return
     if start and state.traced:
-        note(state, plan, item.unit, outputs.data(), start)
+        record_unit(state, plan, item.unit, outputs.data(), start)
     finish(state, plan, item.unit, item.iteration, outputs.data())
 
 

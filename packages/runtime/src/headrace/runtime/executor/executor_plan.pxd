@@ -1,4 +1,4 @@
-"""A dynamic program as the executor walks it: units, ports, targets, frames."""
+"""A dynamic program as the executor runs it: units, ports, targets, frames."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.string cimport string
@@ -31,7 +31,7 @@ cdef struct Target:
     int32_t slot          # of the unit's inputs; -1: a control edge
 
 
-cdef struct Port:         # where one output value goes
+cdef struct Port:         # the consumers of one output value
     int32_t first_target, n_targets
     int32_t first_fetch, n_fetches
 
@@ -70,7 +70,7 @@ cdef class ExecutorPlan:
     cdef vector[int32_t] fetches         # per Port's fetch range: fetch numbers
     cdef vector[FrameInfo] frames        # 0: not in a loop
     cdef vector[vector[UnitState]] starts # per frame: its units as an iteration starts
-    cdef vector[Relaxed[uint8_t]] weights  # per unit: Weight (thread_policy.hpp), as far as known
+    cdef vector[Relaxed[uint8_t]] weights  # per unit: Weight (thread_policy.hpp), as measured so far
     cdef vector[int32_t] roots           # units of frame 0 that wait for nothing
     cdef vector[int32_t] entered         # per node: the frame that an Enter enters
     cdef vector[int32_t] loop_of         # per node: its native loop; -1: none

@@ -1,8 +1,9 @@
 # cython: language_level=3
-"""A dynamic program as the executor walks it: units, ports, targets, frames.
+"""A dynamic program as the executor runs it: units, ports, targets, frames.
 
-A unit is a segment, or a boundary node alone. Frames are static here: which loop a unit belongs
-to; executor.pyx makes an instance for each time that a loop is entered (white paper §4.4).
+A unit is a segment, a native loop, or one boundary node. A frame here is static: it says which loop
+a unit belongs to. executor.pyx makes an instance each time that a loop is entered (white paper
+§4.4).
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -16,7 +17,7 @@ from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString,
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_node
 from headrace.runtime.graph.node_text cimport blame, text, text_of
-from headrace.runtime.executor.loop_cut cimport native_loop_of
+from headrace.runtime.executor.loop_lowering cimport native_loop_of
 from headrace.runtime.executor.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.graph.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION, RECV, SEND, SWITCH
@@ -62,7 +63,7 @@ cdef ExecutorPlan plan_executor(Program program, Segments segments, bint native_
 
 
 cdef int find_loops(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
-    """Loops that have a native form, and which nodes are in them; inner loops are part of it."""
+    """Finds the loops that have a native form, inner loops included, and their nodes."""
     cdef int32_t frame
     cdef NativeLoop loop
     cdef dict found = {}     # frame -> NativeLoop
@@ -84,6 +85,7 @@ cdef int find_loops(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
 
 cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
                     vector[int32_t]& frame_of) except -1:
+    """Makes a unit for each native loop, each other segment and each other node."""
     cdef size_t i
     cdef int32_t s
     cdef Unit unit
@@ -110,42 +112,47 @@ cdef int make_units(ExecutorPlan plan, vector[int32_t]& unit_of,
                 unit.node = node.source
                 plan.units.push_back(unit)
             unit_of[i] = loop_units[s]
-            continue
-        if s >= 0:
+        elif s >= 0:
             if segment_units[s] < 0:
                 segment_units[s] = <int32_t>plan.units.size()
                 unit.kind = RUN_SEGMENT
                 unit.number = s
                 plan.units.push_back(unit)
             unit_of[i] = segment_units[s]
-            continue
-        unit.node = node.source
-        unit.kernel = node.kernel
-        unit.needs_value = needs_value(node.source)
-        if node.kind == FEED:
-            unit.kind = RUN_FEED
-        elif node.kind == SWITCH:
-            unit.kind = RUN_SWITCH
-        elif node.kind == MERGE:
-            unit.kind = RUN_MERGE
-        elif node.kind == ENTER:
-            unit.kind = RUN_ENTER
-            unit.constant = hr_attr_bool(&node.source.face, "is_constant", 0) != 0
-            unit.child = plan.entered[i]
-        elif node.kind == EXIT:
-            unit.kind = RUN_EXIT
-        elif node.kind == NEXT_ITERATION:
-            unit.kind = RUN_NEXT
-        elif node.kind == SEND or node.kind == RECV:
-            _check_rendezvous_key(node.source)
-            unit.kind = RUN_SEND if node.kind == SEND else RUN_RECV
         else:
-            unit.kind = RUN_ASYNC
-        unit_of[i] = <int32_t>plan.units.size()
-        plan.units.push_back(unit)
+            set_kind(&unit, node, plan.entered[i])
+            unit_of[i] = <int32_t>plan.units.size()
+            plan.units.push_back(unit)
     for i in range(plan.units.size()):
         plan.units[i].local = plan.frames[plan.units[i].frame].n_units
         plan.frames[plan.units[i].frame].n_units += 1
+    return 0
+
+
+cdef int set_kind(Unit* unit, ProgramNode* node, int32_t entered) except -1:
+    """Sets the kind of a unit of one node. entered: the frame that an Enter enters."""
+    unit.node = node.source
+    unit.kernel = node.kernel
+    unit.needs_value = needs_value(node.source)
+    if node.kind == FEED:
+        unit.kind = RUN_FEED
+    elif node.kind == SWITCH:
+        unit.kind = RUN_SWITCH
+    elif node.kind == MERGE:
+        unit.kind = RUN_MERGE
+    elif node.kind == ENTER:
+        unit.kind = RUN_ENTER
+        unit.constant = hr_attr_bool(&node.source.abi_node, "is_constant", 0) != 0
+        unit.child = entered
+    elif node.kind == EXIT:
+        unit.kind = RUN_EXIT
+    elif node.kind == NEXT_ITERATION:
+        unit.kind = RUN_NEXT
+    elif node.kind == SEND or node.kind == RECV:
+        _check_rendezvous_key(node.source)
+        unit.kind = RUN_SEND if node.kind == SEND else RUN_RECV
+    else:
+        unit.kind = RUN_ASYNC
     return 0
 
 
@@ -173,7 +180,7 @@ cdef str _string_attr(GraphNode* node, bytes key):
 
 
 cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
-    """Frames flow along edges; nodes are in topological order but for the loops' back edges."""
+    """Propagates frames along edges. Nodes are in topological order except for back edges of loops."""
     cdef size_t i
     cdef int32_t j, source, own, numbered
     cdef ProgramNode* node
@@ -202,13 +209,13 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
         frame_of[i] = own
         inside[i] = own
         if node.kind == ENTER:
-            name = (<bytes>text_attribute_of(&node.source.face, "frame_name")).decode(
+            name = (<bytes>text_attribute_of(&node.source.abi_node, "frame_name")).decode(
                 errors="backslashreplace")
             if (own, name) not in names:
                 names[own, name] = plan.frames.size()
                 info.parent = own
                 info.parallel_iterations = <int32_t>max(
-                    1, hr_attr_int(&node.source.face, "parallel_iterations", 10))
+                    1, hr_attr_int(&node.source.abi_node, "parallel_iterations", 10))
                 plan.frames.push_back(info)
                 plan.frame_names.append(name)
             numbered = names[own, name]
@@ -222,7 +229,8 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
 
 cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
                       vector[int32_t]& inside) except -1:
-    """What enters a frame otherwise than by an Enter has no iteration to go to."""
+    """Refuses edges into a frame that do not start at an Enter: their values belong to no
+    iteration."""
     cdef size_t i
     cdef int32_t j, source
     cdef ProgramNode* node
@@ -231,7 +239,7 @@ cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
         if frame_of[i] == 0 and (node.kind == EXIT or node.kind == NEXT_ITERATION):
             raise blame(node.source, "it is in no loop: only a loop has what it leads out of, or on")
         if node.kind == EXIT:
-            # From anywhere else, each iteration would leave the loop, and not only the last.
+            # From any other input, each iteration would leave the loop, not only the last.
             j = plan.program.inputs[node.first_input]
             source = plan.program.values[j].node
             if plan.program.nodes[source].kind != SWITCH or plan.program.values[j].port != 0:
@@ -267,107 +275,127 @@ cdef bint is_inside(ExecutorPlan plan, int32_t inner, int32_t outer):
 
 
 cdef int connect(ExecutorPlan plan, vector[int32_t]& unit_of) except -1:
+    """Connects the outputs of units with the inputs, control edges and fetches that wait for them."""
     cdef size_t i
-    cdef int32_t j, value, source
-    cdef Unit* unit
-    cdef ProgramNode* node
-    cdef Segment* segment
-    cdef NativeLoop loop
-    cdef Port port
-    cdef Target target
-    cdef vector[vector[Target]] value_targets
-    cdef vector[vector[Target]] control_targets
-    cdef vector[vector[int32_t]] value_fetches
+    cdef int32_t source
+    cdef vector[vector[Target]] value_targets      # per value of the program
+    cdef vector[vector[Target]] control_targets    # per unit
+    cdef vector[vector[int32_t]] value_fetches     # per value of the program
     value_targets.resize(plan.program.values.size())
     value_fetches.resize(plan.program.values.size())
     control_targets.resize(plan.units.size())
-    plan.feed_units.assign(plan.program.feeds.size(), -1)
     for i in range(plan.units.size()):
-        unit = &plan.units[i]
-        target.unit = <int32_t>i
-        controls = set()
-        unit.first_slot = plan.frames[unit.frame].n_slots
-        if unit.kind == RUN_SEGMENT:
-            segment = &plan.segments.segments[unit.number]
-            unit.n_inputs = segment.n_inputs
-            for j in range(segment.n_inputs):
-                target.slot = j
-                value_targets[plan.segments.inputs[segment.first_input + j]].push_back(target)
-            for j in range(segment.n_waits):
-                controls.add(unit_of[plan.segments.waits[segment.first_wait + j]])
-        elif unit.kind == RUN_LOOP:
-            loop = plan.loops[unit.number]
-            unit.n_inputs = <int32_t>loop.inputs.size()
-            for j in range(unit.n_inputs):
-                target.slot = j
-                value_targets[loop.inputs[j]].push_back(target)
-            for j in range(<int32_t>loop.waits.size()):
-                controls.add(unit_of[loop.waits[j]])
-        else:
-            node = &plan.program.nodes[unit.number]
-            unit.n_inputs = node.n_inputs
-            for j in range(node.n_inputs):
-                value = plan.program.inputs[node.first_input + j]
-                target.slot = j
-                value_targets[value].push_back(target)
-                if unit.kind == RUN_MERGE and \
-                        plan.program.nodes[plan.program.values[value].node].kind == NEXT_ITERATION:
-                    unit.loop_head = True
-            for j in range(node.n_controls):
-                controls.add(unit_of[plan.program.controls[node.first_control + j]])
-        controls.discard(i)
-        plan.frames[unit.frame].n_slots += unit.n_inputs
-        unit.pending = (1 if unit.kind == RUN_MERGE else unit.n_inputs) + len(controls)
-        target.slot = -1
-        for other in sorted(controls):
-            control_targets[<size_t>other].push_back(target)
-        if unit.pending == 0 and unit.frame == 0 and unit.kind != RUN_FEED:
-            plan.roots.push_back(<int32_t>i)
+        connect_inputs(plan, unit_of, <int32_t>i, value_targets, control_targets)
+    set_starts(plan)
+    for i in range(plan.program.fetches.size()):
+        value_fetches[plan.program.fetches[i]].push_back(<int32_t>i)
+    plan.feed_units.assign(plan.program.feeds.size(), -1)
+    for i in range(plan.program.feeds.size()):
+        if plan.program.feeds[i] >= 0:
+            source = plan.program.values[plan.program.feeds[i]].node
+            plan.feed_units[i] = unit_of[source]
+    for i in range(plan.units.size()):
+        connect_outputs(plan, &plan.units[i], value_targets, value_fetches)
+        plan.units[i].first_control = <int32_t>plan.targets.size()
+        plan.units[i].n_controls = <int32_t>control_targets[i].size()
+        plan.targets.insert(plan.targets.end(), control_targets[i].begin(),
+                            control_targets[i].end())
+    return 0
+
+
+cdef int connect_inputs(ExecutorPlan plan, vector[int32_t]& unit_of, int32_t number,
+                        vector[vector[Target]]& value_targets,
+                        vector[vector[Target]]& control_targets) except -1:
+    """Enters a unit as a target of the values and units that it waits for."""
+    cdef Unit* unit = &plan.units[number]
+    cdef vector[int32_t] values
+    cdef int32_t j
+    cdef ProgramNode* node
+    cdef Segment* segment
+    cdef NativeLoop loop
+    cdef Target target
+    controls = set()
+    if unit.kind == RUN_SEGMENT:
+        segment = &plan.segments.segments[unit.number]
+        for j in range(segment.n_inputs):
+            values.push_back(plan.segments.inputs[segment.first_input + j])
+        for j in range(segment.n_waits):
+            controls.add(unit_of[plan.segments.waits[segment.first_wait + j]])
+    elif unit.kind == RUN_LOOP:
+        loop = plan.loops[unit.number]
+        values = loop.inputs
+        for j in range(<int32_t>loop.waits.size()):
+            controls.add(unit_of[loop.waits[j]])
+    else:
+        node = &plan.program.nodes[unit.number]
+        for j in range(node.n_inputs):
+            values.push_back(plan.program.inputs[node.first_input + j])
+        for j in range(node.n_controls):
+            controls.add(unit_of[plan.program.controls[node.first_control + j]])
+    target.unit = number
+    for j in range(<int32_t>values.size()):
+        target.slot = j
+        value_targets[values[j]].push_back(target)
+        if unit.kind == RUN_MERGE and \
+                plan.program.nodes[plan.program.values[values[j]].node].kind == NEXT_ITERATION:
+            unit.loop_head = True
+    controls.discard(number)
+    target.slot = -1
+    for other in sorted(controls):
+        control_targets[<size_t>other].push_back(target)
+    unit.n_inputs = <int32_t>values.size()
+    unit.first_slot = plan.frames[unit.frame].n_slots
+    plan.frames[unit.frame].n_slots += unit.n_inputs
+    unit.pending = (1 if unit.kind == RUN_MERGE else unit.n_inputs) + <int32_t>len(controls)
+    if unit.pending == 0 and unit.frame == 0 and unit.kind != RUN_FEED:
+        plan.roots.push_back(number)
+    return 0
+
+
+cdef int set_starts(ExecutorPlan plan) except -1:
+    """Sets the state in which each iteration of a frame starts."""
     cdef UnitState start
+    cdef size_t i
     plan.starts.resize(plan.frames.size())
     for i in range(plan.units.size()):
         start.pending = plan.units[i].pending
         start.dead = 0
         start.merged = 0
         plan.starts[plan.units[i].frame].push_back(start)
-        # A loop of unknown length: not the walking thread's, where there is another.
+        # The length of a native loop is unknown: another thread runs it, if there is one.
         plan.weights.push_back(Relaxed[uint8_t](
             <uint8_t>(HEAVY if plan.units[i].kind == RUN_LOOP else LIGHT)))
-    for i in range(plan.program.fetches.size()):
-        value_fetches[plan.program.fetches[i]].push_back(<int32_t>i)
-    for i in range(plan.program.feeds.size()):
-        if plan.program.feeds[i] >= 0:
-            source = plan.program.values[plan.program.feeds[i]].node
-            plan.feed_units[i] = unit_of[source]
-    for i in range(plan.units.size()):
-        unit = &plan.units[i]
-        unit.first_port = <int32_t>plan.ports.size()
-        if unit.kind == RUN_SEGMENT:
-            segment = &plan.segments.segments[unit.number]
-            unit.n_ports = segment.n_outputs
-        elif unit.kind == RUN_LOOP:
-            loop = plan.loops[unit.number]
-            unit.n_ports = <int32_t>loop.outputs.size()
-        else:
-            unit.n_ports = plan.program.nodes[unit.number].n_outputs
-        for j in range(unit.n_ports):
-            if unit.kind == RUN_SEGMENT:
-                value = plan.segments.outputs[segment.first_output + j]
-            elif unit.kind == RUN_LOOP:
-                value = loop.outputs[j]
-            else:
-                value = plan.program.nodes[unit.number].first_output + j
-            port.first_target = <int32_t>plan.targets.size()
-            port.n_targets = <int32_t>value_targets[value].size()
-            plan.targets.insert(plan.targets.end(), value_targets[value].begin(),
-                                value_targets[value].end())
-            port.first_fetch = <int32_t>plan.fetches.size()
-            port.n_fetches = <int32_t>value_fetches[value].size()
-            plan.fetches.insert(plan.fetches.end(), value_fetches[value].begin(),
-                                value_fetches[value].end())
-            plan.ports.push_back(port)
-        unit.first_control = <int32_t>plan.targets.size()
-        unit.n_controls = <int32_t>control_targets[i].size()
-        plan.targets.insert(plan.targets.end(), control_targets[i].begin(),
-                            control_targets[i].end())
+    return 0
+
+
+cdef int connect_outputs(ExecutorPlan plan, Unit* unit, vector[vector[Target]]& value_targets,
+                         vector[vector[int32_t]]& value_fetches) except -1:
+    """Adds a port for each output of a unit."""
+    cdef vector[int32_t] values
+    cdef int32_t j, value
+    cdef Segment* segment
+    cdef ProgramNode* node
+    cdef Port port
+    if unit.kind == RUN_SEGMENT:
+        segment = &plan.segments.segments[unit.number]
+        for j in range(segment.n_outputs):
+            values.push_back(plan.segments.outputs[segment.first_output + j])
+    elif unit.kind == RUN_LOOP:
+        values = (<NativeLoop>plan.loops[unit.number]).outputs
+    else:
+        node = &plan.program.nodes[unit.number]
+        for j in range(node.n_outputs):
+            values.push_back(node.first_output + j)
+    unit.first_port = <int32_t>plan.ports.size()
+    unit.n_ports = <int32_t>values.size()
+    for value in values:
+        port.first_target = <int32_t>plan.targets.size()
+        port.n_targets = <int32_t>value_targets[value].size()
+        plan.targets.insert(plan.targets.end(), value_targets[value].begin(),
+                            value_targets[value].end())
+        port.first_fetch = <int32_t>plan.fetches.size()
+        port.n_fetches = <int32_t>value_fetches[value].size()
+        plan.fetches.insert(plan.fetches.end(), value_fetches[value].begin(),
+                            value_fetches[value].end())
+        plan.ports.push_back(port)
     return 0

@@ -5,8 +5,8 @@ from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.executor_state cimport ExecutionState
 from headrace.runtime.memory.kernel_abi cimport hr_code, hr_tensor
 
-# outputs: the output values. The step's lock is not held.
-# alone: nothing else of the step wants a core. poll: see IntraOpPool::try_run; may be null.
+# outputs: the output values. Called without the step's lock.
+# alone: no other unit of the step needs a core. poll: see IntraOpPool::try_run; may be null.
 cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
                          const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil

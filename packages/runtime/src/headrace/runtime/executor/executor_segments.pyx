@@ -1,8 +1,9 @@
 # cython: language_level=3
 """Running a segment, or a native loop, as one unit of a dynamic step.
 
-Small segments run on the thread that found them ready. One that is worth several cores goes to
-the intra-op pool where it has the step to itself; else it shares the cores with its neighbours.
+Small segments run on the thread that takes them. A segment that is worth several cores goes to the
+intra-op pool if nothing else of the step is ready; otherwise it shares the cores with the other
+units.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -49,7 +50,7 @@ cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
 cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
                          const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
                          void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
-    """HR_REPLAN: a variable has another shape than planned, and nothing was done."""
+    """Returns HR_REPLAN where a variable has another shape than planned; nothing has had an effect."""
     cdef int number = plan.units[unit].number
     cdef shared_ptr[Executable] chosen
     cdef double ns
@@ -63,11 +64,11 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
             return HR_INTERNAL
         plan.weights[unit].set(weight_of(cost_of(chosen.get())))
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
-    if alone and state.team > 1 and ns > kParallel:
+    if alone and state.intra_op_threads > 1 and ns > kParallel:
         if run_wide(state, number, inputs, outputs, poll, poll_argument, &code, &took_ns):
             if code == HR_OK:
-                # About what one thread takes, and no less: a wrong estimate ends here.
-                chosen.get().cost.add_sample(<double>took_ns * state.team)
+                # About the time of one thread, and no less, so that a wrong estimate is corrected.
+                chosen.get().cost.add_sample(<double>took_ns * state.intra_op_threads)
                 plan.weights[unit].set(weight_of(cost_of(chosen.get())))
             return code
     timed = chosen.get().cost.wants_sample()
@@ -105,12 +106,13 @@ cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, Ow
     if code == HR_OK:
         for i in range(made.outputs.size()):
             output = &made.outputs[i]
-            # A constant is the executable's, which may be dropped while the step still uses it.
+            # A constant belongs to the executable, which may be dropped while the step still uses
+            # the value.
             outputs[i].share(buffers.tensors[output.tensor],
                              output.constant if output.constant != NULL
                              else buffers.tensors[output.root].owner)
     if code != HR_OK or state.traced:
-        # The step still names its nodes, some of which it owns.
+        # Errors of the step still name its nodes, some of which the executable owns.
         keep_named(state, chosen)
     return code
 
@@ -146,7 +148,7 @@ cdef struct WideWork:
 cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, OwnedTensor* outputs,
                    void (*poll)(void*) noexcept nogil, void* poll_argument,
                    hr_code* code, int64_t* took_ns) noexcept nogil:
-    """Runs the segment on the intra-op pool; False: that is taken, nothing ran."""
+    """Runs the segment on the intra-op pool; False: the pool is busy, and nothing ran."""
     cdef WideWork work
     cdef shared_ptr[Executable] made
     work.state = state
@@ -154,7 +156,7 @@ cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, O
     work.inputs = inputs
     work.outputs = outputs
     work.made = &made
-    if not run_intra_op(work_wide, &work, state.team, poll, poll_argument):
+    if not run_intra_op(work_wide, &work, state.intra_op_threads, poll, poll_argument):
         return False
     code[0] = work.code
     took_ns[0] = work.took_ns
@@ -168,8 +170,8 @@ cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, O
 
 cdef void work_wide(void* argument) noexcept nogil:
     cdef WideWork* work = <WideWork*>argument
-    # Also planned here: kernels that are folded may use the team.
-    work.made[0] = specialised(work.state, work.number, work.inputs, work.state.team)
+    # Planning runs here as well: folded kernels may use all threads.
+    work.made[0] = specialised(work.state, work.number, work.inputs, work.state.intra_op_threads)
     if work.made.get() != NULL:
         work.took_ns = steady_ns()
         work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
@@ -180,7 +182,7 @@ cdef void work_wide(void* argument) noexcept nogil:
 
 cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, const hr_tensor* inputs,
                                         int threads) noexcept nogil:
-    """The executable for these shapes; null: it failed, and the step knows why."""
+    """The executable for these shapes; null: planning failed, and the step has the error."""
     cdef shared_ptr[Executable] found
     found = (<SegmentRunner>(<ExecutorPlan>state.plan).runner_pointers[number]).lookup(
         inputs, threads)
@@ -200,7 +202,7 @@ cdef hr_code run_loop(ExecutionState* state, Unit* unit, const hr_tensor* inputs
     cdef LoopContext context
     context.run = &state.run
     context.wide = &state.wide
-    context.team = state.team
+    context.intra_op_threads = state.intra_op_threads
     context.errors = state.errors
     context.poll = poll
     context.poll_argument = poll_argument

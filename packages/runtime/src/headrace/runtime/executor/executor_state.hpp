@@ -1,4 +1,4 @@
-// What one dynamic step keeps while it runs: frames, iterations, ready units.
+// The state of a dynamic step while it runs: frames, iterations, ready units.
 #pragma once
 #include <sched.h>
 
@@ -23,19 +23,19 @@ namespace headrace {
 
 struct FrameRun;
 
-// What a unit still waits for in one iteration.
+// The inputs that a unit still waits for in one iteration.
 struct UnitState {
-  int32_t pending;  // inputs and control edges that have not come
-  int32_t dead;     // inputs that came dead
+  int32_t pending;  // missing inputs and control edges
+  int32_t dead;     // inputs that are dead
   int32_t merged;   // 1 + the live input of a merge
 };
 
-// One iteration of one entered frame (white paper §4.4: a tag), in one block of memory with its
-// units and slots.
+// One iteration of one entered frame (a tag in the white paper, §4.4), in one block of memory with
+// its units and slots.
 struct Iteration {
   FrameRun* frame = nullptr;
   int64_t number = 0;
-  int32_t outstanding = 0;  // units ready, running or awaited, and child frames alive
+  int32_t outstanding = 0;  // units that are ready, running or awaited, and live child frames
   const int32_t n_slots;
   std::unique_ptr<FrameRun> children;  // entered from here
   UnitState* units;                    // of the frame, by local number
@@ -47,7 +47,7 @@ struct Iteration {
   void release_slots() {
     for (int32_t i = 0; i < n_slots; ++i) slots[i].reset();
   }
-  // Null: no memory.
+  // Null: out of memory.
   static std::unique_ptr<Iteration> allocate(int32_t n_units, int32_t n_slots) noexcept {
     const size_t head = (sizeof(Iteration) + 15) & ~size_t(15);
     const size_t units = (sizeof(UnitState) * size_t(n_units) + 15) & ~size_t(15);
@@ -67,14 +67,14 @@ struct Iteration {
   static void* operator new(size_t, void* block) { return block; }
 };
 
-struct Held {  // a value on its way into iterations that do not exist yet
+struct Held {  // a value for iterations that do not exist yet
   int32_t unit, port;
   OwnedTensor value;
   bool dead;
 };
 
-// Takes a value over for later; null: a dead one. False: no memory, the value is still the
-// caller's.
+// Keeps a value for a later iteration; null: a dead one. False: out of memory, and the caller still
+// owns the value.
 inline bool hold(std::vector<Held>& held, int32_t unit, int32_t port, OwnedTensor* value) noexcept {
   try {
     held.push_back({unit, port, OwnedTensor(), value == nullptr});
@@ -92,12 +92,12 @@ struct FrameRun {
   int64_t oldest = 0, next_number = 0;
   std::vector<std::unique_ptr<Iteration>> live;  // live[0] is iteration `oldest`
   std::vector<Held> constants;
-  std::vector<Held> deferred;  // for the iteration that the window does not admit yet
+  std::vector<Held> deferred;  // for iterations beyond the window of parallel iterations
 };
 
 inline Iteration::~Iteration() { std::destroy_n(slots, n_slots); }
 
-// A new first child of an iteration; null: no memory.
+// A new first child of an iteration; null: out of memory.
 inline FrameRun* add_child(Iteration* parent) noexcept {
   std::unique_ptr<FrameRun> made(new (std::nothrow) FrameRun());
   if (!made) return nullptr;
@@ -119,8 +119,9 @@ struct Ready {
   Iteration* iteration;
 };
 
-// A step's lock. The thread that walks a loop of light units hardly lets go of it, and a mutex
-// goes to whoever runs: without a word from those who wait, a cancellation would never get it.
+// The lock of a step. A thread that runs a loop of light units releases it only briefly, and a
+// mutex favours the running thread. Waiting threads therefore announce themselves; otherwise a
+// cancellation might never take the lock.
 class StepLock {
  public:
   void lock() {
@@ -130,7 +131,7 @@ class StepLock {
     wanted_.fetch_sub(1, std::memory_order_relaxed);
   }
   void unlock() { mutex_.unlock(); }
-  // Called by the holder: those who wait have their turn first.
+  // Called by the holder: lets waiting threads take the lock first.
   void let_others() {
     if (!wanted_.load(std::memory_order_relaxed)) return;
     mutex_.unlock();
@@ -144,34 +145,35 @@ class StepLock {
   std::atomic<int32_t> wanted_{0};
 };
 
-// One step under way. Everything but the constant pointers is guarded by `lock`.
+// One step in progress. `lock` guards everything except the constant pointers.
 struct ExecutionState {
   Run run;                            // of units on one thread
   Run wide;                           // of the unit that has the intra-op pool
   void* plan = nullptr;               // ExecutorPlan
   void* errors = nullptr;             // a Python list: exceptions, the first one wins
-  int32_t team = 1;                   // threads of an intra-op team
+  int32_t intra_op_threads = 1;       // threads of an intra-op team
   std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
-  bool takes_long = true;             // whether the calling thread runs units that take long
+  bool takes_long = true;             // whether the calling thread may run LONG units
   ActiveRun active;
   StepLock lock;
   std::condition_variable changed;
   std::vector<Ready> light;  // ready units for the calling thread
   std::vector<Ready> heavy;  // ready units that threads of the pool may take
   int32_t outstanding = 0;   // ready, running, awaited
-  int32_t helpers = 0;       // asked for and not gone
+  int32_t pool_tasks = 0;    // tasks submitted to the pool that have not ended
   int32_t waiting = 0;       // threads in `changed`
   bool failed = false;
   FrameRun root;
   Iteration* root_iteration = nullptr;
   std::vector<std::vector<std::unique_ptr<Iteration>>> pools;  // free iterations by static frame
-  size_t places = 0;  // units of the iterations alive: at most so many are ready at once
+  size_t places = 0;  // units of live iterations: the largest number that can be ready
   std::vector<OwnedTensor> fetched;
-  std::vector<int32_t> fetch_state;  // 0 not yet, 1 there, 2 dead
+  std::vector<int32_t> fetch_state;  // 0: missing, 1: available, 2: dead
   LocalRendezvous rendezvous;
   bool traced = false;
   std::vector<TraceRecord> records;
-  std::vector<std::shared_ptr<Executable>> named;  // whose nodes an error or the trace names
+  std::vector<std::shared_ptr<Executable>>
+      named;  // owners of nodes that an error or the trace names
 
   ExecutionState(size_t n_frames, size_t n_fetches)
       : pools(n_frames), fetched(n_fetches), fetch_state(n_fetches) {}
@@ -192,8 +194,9 @@ inline void wait_for_change(ExecutionState* state) {
   hold.release();
 }
 
-// The frame's next iteration, used before or new. Null: no memory. Room for all that may become
-// ready in it, and for its return to the pool, is made here, so that delivering needs no memory.
+// The frame's next iteration, recycled or new. Null: out of memory. This reserves room for all
+// units that may become ready in it and for its return to the free list, so that propagation needs
+// no memory.
 inline Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t n_units,
                                 int32_t n_slots) noexcept {
   auto& pool = state->pools[size_t(frame->number)];
@@ -218,7 +221,7 @@ inline Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t 
     return frame->live.back().get();
   } catch (const std::bad_alloc&) { return nullptr; }
 }
-// Puts the frame's oldest iteration, which is over, into the pool.
+// Puts the frame's oldest iteration, which is over, into the free list.
 inline void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units) noexcept {
   std::unique_ptr<Iteration> over = std::move(frame->live.front());
   frame->live.erase(frame->live.begin());

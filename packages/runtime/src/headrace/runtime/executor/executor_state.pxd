@@ -1,4 +1,4 @@
-"""What one dynamic step keeps while it runs (executor_state.hpp)."""
+"""The state of a dynamic step while it runs (executor_state.hpp)."""
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
@@ -73,7 +73,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         Run wide
         void* plan
         void* errors
-        int32_t team
+        int32_t intra_op_threads
         shared_ptr[InterOpPool] pool
         cbool takes_long
         ActiveRun active
@@ -82,7 +82,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         vector[Ready] light
         vector[Ready] heavy
         int32_t outstanding
-        int32_t helpers
+        int32_t pool_tasks
         int32_t waiting
         cbool failed
         FrameRun root
@@ -95,10 +95,10 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         vector[TraceRecord] records
         vector[shared_ptr[Executable]] named
 
-    # Takes a value over for later; null: a dead one. False: no memory.
+    # Keeps a value for a later iteration; null: a dead one. False: out of memory.
     cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
     void wait_for_change(ExecutionState* state)
-    # Null: no memory.
+    # Null: out of memory.
     FrameRun* add_child(Iteration* parent)
     void remove_child(Iteration* parent, FrameRun* child)
     Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t n_units,

@@ -1,4 +1,4 @@
-"""What a step does, for a person to read: `Step.explain()`."""
+"""`Step.explain()`: what a step does, as text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 def explain_static_step(step: Any) -> str:
-    """Program, specialisations, memory and kernels of a step that is one tape."""
+    """Program, specialisations, memory and kernels of a step that is one kernel schedule."""
     if step.runner is None:
         return "program: nothing to run; every fetch is fed"
     count = len(step.runner.program.describe()["nodes"])
-    lines = [f"program: {count} nodes in one segment, runs on the tape"]
+    lines = [f"program: {count} nodes in one segment, runs as one kernel schedule"]
     lines += explain_specialisations(step.runner)
     for overlapping in step.overlapping:
-        lines.append("independent heavy kernels run beside one another:")
+        lines.append("independent heavy kernels run at the same time:")
         lines += [f" {line}" for line in explain_dynamic_step(overlapping).splitlines()]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""When the nodes of a while loop's frame run: under which conditions, and after what."""
+"""When each node of a while loop runs: under which conditions, and after which nodes."""
 
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
@@ -16,11 +16,11 @@ cdef class LoopPhases:
     cdef list members          # nodes of the frame, in the program's order
     cdef dict variables        # Merge at the loop's head -> loop variable
     cdef dict invariants       # value of an Enter -> number of the loop's input
-    cdef dict inner_of_frame   # frame -> inner loop, as far as it is entered from here
+    cdef dict inner_of_frame   # frame -> inner loop that is entered from this frame
     cdef dict entered_frame    # Enter of an inner loop -> its frame
     cdef dict inner_of_exit    # Exit of an inner loop -> that loop
-    cdef dict inner_places     # id of an inner loop -> its (key, phase); None while it is looked for
-    cdef int32_t root          # the value that decides whether the loop goes on
+    cdef dict inner_places     # id of an inner loop -> its (key, phase); None while they are computed
+    cdef int32_t root          # the value that decides whether the loop continues
     cdef tuple go_on           # its token
     cdef dict switches         # value of a predicate -> a Switch
     cdef dict keys             # node -> frozenset of tokens: (value of a predicate, wanted)

@@ -1,10 +1,11 @@
 # cython: language_level=3
-"""When the nodes of a while loop's frame run: under which conditions, and after what.
+"""When each node of a while loop runs: under which conditions, and after which nodes.
 
-Iterations follow one another, so an iteration is a list of steps. Nodes that run under the same
-conditions (`key`: the predicates that must be true or false), need nothing from between (`phase`)
-and are on one device are one part. A key holds the loop's own predicate for all that a Switch of the loop leads to; those
-without it come first and decide whether the iteration goes on.
+Iterations run one after another, so an iteration is a list of steps. Nodes form one part if they
+run under the same conditions (`key`: the predicates that must be true or false), depend on no step
+in between (`phase`) and are on one device. The key of every node after a Switch of the loop
+contains the loop's own predicate. Nodes without it run first and decide whether the iteration
+continues.
 """
 
 from libc.stdint cimport int32_t
@@ -21,7 +22,7 @@ ALWAYS = frozenset()
 
 
 class NotNative(Exception):
-    """The frame has something in it that only the dynamic executor can run."""
+    """Only the dynamic executor can run the frame."""
 
 
 cdef class LoopPhases:
@@ -99,7 +100,7 @@ cdef class LoopPhases:
         return False
 
     cdef int find_predicate(self) except -1:
-        """One value decides for all loop variables whether there is another iteration."""
+        """Finds the one predicate that decides about the next iteration for all loop variables."""
         cdef ProgramNode* node
         cdef int32_t i
         roots = set()
@@ -126,7 +127,7 @@ cdef class LoopPhases:
         return self.program.values[value].node
 
     cdef int32_t source(self, int32_t value):
-        """The value that a chain of Switches passes on."""
+        """The value at the start of a chain of Switches."""
         cdef ProgramNode* node = &self.program.nodes[self.maker(value)]
         while node.kind == SWITCH:
             value = self.program.inputs[node.first_input]
@@ -136,7 +137,7 @@ cdef class LoopPhases:
     # ---- when each node runs
 
     cdef tuple place_of(self, int32_t value):
-        """Key of a value, and the phase after which it is there; -1: from the start."""
+        """Key of a value, and the phase after which it is available; -1: from the start."""
         cdef int32_t node = self.maker(value)
         if value in self.invariants:
             return ALWAYS, -1
@@ -147,7 +148,7 @@ cdef class LoopPhases:
         if node in self.inner_of_exit:
             return self.place_inner(self.inner_of_exit[node])
         if node not in self.keys:
-            raise NotNative     # an odd cycle
+            raise NotNative     # a cycle that no loop variable closes
         key = self.keys[node]
         if self.program.nodes[node].kind == SWITCH:
             key = key | {(predicate_of(self.program, &self.program.nodes[node]),
@@ -155,7 +156,7 @@ cdef class LoopPhases:
         return key, self.phases[node]
 
     cdef tuple place_of_node(self, int32_t node):
-        """The same of a node that another waits for."""
+        """The same for a node with a control edge."""
         if node in self.inner_of_exit:
             return self.place_inner(self.inner_of_exit[node])
         if node in self.variables or self.program.nodes[node].first_output in self.invariants:

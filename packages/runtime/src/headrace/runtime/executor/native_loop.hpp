@@ -1,9 +1,9 @@
-// What a native loop does in an iteration, and what one run of it keeps.
+// The steps of a native loop's iteration, and the state of one run.
 //
 // An iteration is a list of steps in a fixed order. A part is a segment with its kernel schedule; a
-// choice is the Merge behind a condition; an inner loop runs to its end. Branches that are not
-// taken cost the test of their guards. Values are slots: pointers to tensors that lie where they
-// were made, valid until the iteration is over.
+// choice is the Merge after a condition; an inner loop runs to its end. Branches that are not taken
+// only cost the test of their guards. Values are slots: pointers to tensors in the memory where
+// they were computed, valid until the iteration is over.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,7 +13,7 @@
 
 #include "graph/graph_node.hpp"
 #include "memory/buffer.hpp"
-#include "plan/executable.hpp"
+#include "plan/lease.hpp"
 
 namespace headrace {
 
@@ -37,7 +37,7 @@ struct LoopStep {
 
 struct LoopValue {
   const hr_tensor* tensor = nullptr;
-  hr_buffer* owner = nullptr;  // of its memory: null where only the loop knows it
+  hr_buffer* owner = nullptr;  // of its memory; null: the loop's own memory
 };
 
 struct PartRun {
@@ -45,13 +45,13 @@ struct PartRun {
   Executable* made = nullptr;
   RunBuffers* buffers = nullptr;
   std::vector<hr_tensor> inputs;  // for looking up an executable
-  int32_t samples_left = 4;       // runs to measure before the cost is taken as known
+  int32_t samples_left = 4;       // runs to measure until the cost counts as known
   bool leaves_counted = false;
-  bool same_places = false;            // its outputs lie where they lay after its first run
-  bool heavy = false;                  // worth the intra-op pool
-  bool chosen_again = false;           // before the next run: it is not heavy after all
+  bool same_places = false;   // its outputs have the same addresses as after its first run
+  bool heavy = false;         // worth the intra-op pool
+  bool chosen_again = false;  // selected again before the next run: it proved not to be heavy
   std::shared_ptr<Executable> single;  // for one thread, whose cost decides
-  bool measured = false;               // costs enough to go on measuring
+  bool measured = false;               // long enough to keep measuring
 
   bool fits(const LoopValue* values, const int32_t* slots) const {
     const size_t n = made->inputs.size();
@@ -63,7 +63,7 @@ struct PartRun {
     }
     return true;
   }
-  // The shapes are those of the plan, but for references, whose shape the plan follows.
+  // The shapes equal those of the plan, except for references, whose shapes may change.
   void place(const LoopValue* values, const int32_t* slots) {
     const size_t n = made->input_tensor.size();
     for (size_t i = 0; i < n; ++i) {
@@ -97,11 +97,10 @@ struct PartRun {
 
 struct LoopRun {
   std::vector<OwnedTensor> variables;
-  std::vector<uint8_t> own;  // whether the loop may overwrite the variable's buffer
-  std::vector<OwnedTensor>
-      following;                     // what an iteration hands to the next one, where it is counted
-  std::vector<const hr_tensor*> by;  // all that it hands on: in `following`, or where it was made
-  std::vector<LoopValue> values;     // by slot
+  std::vector<uint8_t> own;            // whether the loop may overwrite the variable's buffer
+  std::vector<OwnedTensor> following;  // counted values that an iteration passes to the next one
+  std::vector<const hr_tensor*> by;    // all values that it passes on, in `following` or in place
+  std::vector<LoopValue> values;       // by slot
   std::vector<PartRun> parts;
   std::vector<std::unique_ptr<LoopRun>> inner;
   std::vector<int32_t> dirty;  // parts that hold counted values of this iteration
@@ -122,7 +121,7 @@ struct LoopRun {
   bool is_variable(const hr_tensor* t) const {
     return t >= variables.data()->get() && t < variables.data()->get() + variables.size();
   }
-  // After an iteration: what is counted goes, but for the variables' own memory.
+  // After an iteration: releases counted values, except the loop variables' own memory.
   void release_values() {
     for (int32_t i : dirty) parts[size_t(i)].lease.release_values();
     dirty.clear();
@@ -137,14 +136,14 @@ struct LoopRun {
   }
 };
 
-// Null: no memory.
+// Null: out of memory.
 inline std::unique_ptr<LoopRun> new_loop_run(size_t n_variables, size_t n_slots, size_t n_parts,
                                              const std::vector<LoopStep>& steps) noexcept {
   try {
     return std::make_unique<LoopRun>(n_variables, n_slots, n_parts, steps);
   } catch (const std::bad_alloc&) { return nullptr; }
 }
-// False: no memory.
+// False: out of memory.
 inline bool add_inner(LoopRun* outer, std::unique_ptr<LoopRun>& inner) noexcept {
   try {
     outer->inner.push_back(std::move(inner));

@@ -74,20 +74,20 @@ cdef extern from "executor/native_loop.hpp" namespace "headrace" nogil:
     const hr_tensor* index_tensor(int32_t index)
 
 
-# What the loops of one run share.
+# The state that the loops of one run share.
 cdef struct LoopContext:
     Run* run
     Run* wide               # of the part that has the intra-op pool
-    int team                # threads of the intra-op pool
+    int intra_op_threads                # threads of the intra-op pool
     void* errors            # a Python list: exceptions, the first one wins
-    Work poll               # what the waiting thread does while the intra-op pool works
+    Work poll               # called by the waiting thread while the intra-op pool works
     void* poll_argument
-    int64_t look_up_ns      # when to look at signals again
+    int64_t next_signal_check_ns      # when to check for signals again
     uint32_t rounds
 
 
 cdef class NativeLoop:
-    cdef readonly list nodes             # program nodes that it replaces, those of inner loops too
+    cdef readonly list nodes             # program nodes that it replaces, inner loops included
     cdef int32_t parent_frame
     cdef vector[int32_t] inputs        # values that its Enters take
     cdef vector[Guard] references        # input values: variables that must have a value; node: the Enter
@@ -101,7 +101,7 @@ cdef class NativeLoop:
     cdef int32_t n_slots
     cdef Segments segments               # one a part
     cdef vector[LoopStep] steps
-    cdef int32_t n_condition             # steps before the predicate is looked at
+    cdef int32_t n_condition             # steps before the predicate is tested
     cdef vector[int32_t] slots           # of the steps
     cdef vector[Guard] guards            # of the steps
     cdef readonly list parts             # SegmentRunner per part
@@ -109,7 +109,7 @@ cdef class NativeLoop:
     cdef readonly list inner             # NativeLoop per inner loop
     cdef vector[void*] inner_pointers
 
-    cdef void bind(self, Program program, SessionState* session, int team)
+    cdef void bind(self, Program program, SessionState* session, int intra_op_threads)
 
 # inputs: the input values; outputs: the output values.
 cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* inputs,

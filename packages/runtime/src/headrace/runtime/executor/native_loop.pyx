@@ -1,8 +1,9 @@
 # cython: language_level=3
-"""Runs a native loop: the steps of an iteration in their fixed order, then the next.
+"""Runs native loops: the steps of one iteration in their fixed order, then the next iteration.
 
-Loop variables lie in buffers of the loop; what stays the same costs nothing per iteration. What
-loop_cut.pyx cannot put into this form runs on the dynamic executor, and its inner loops here.
+Loop variables have buffers of the loop; values that do not change cost nothing per iteration. Loops
+that loop_lowering.pyx cannot lower run on the dynamic executor, while their inner loops may run
+here.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -26,17 +27,17 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.passes.program cimport Program
 from headrace.runtime.plan.segment_runner cimport SegmentRunner
 from headrace.runtime.threads.pools cimport (
-    expected_ns, kHeavy, kLong, kLookUpNs, kParallel, run_intra_op, sees_signals, steady_ns,
+    expected_ns, kHeavy, kLong, kSignalCheckNs, kParallel, run_intra_op, may_handle_signals, steady_ns,
 )
 
 # Plans that one part may try while other threads change the shapes of its variables.
 cdef int MOST_PLANS = 16
-# Bytes of a loop variable that are cheaper to copy than to count.
+# Up to this size, copying a loop variable is cheaper than counting references.
 cdef int64_t SMALL = 4096
 
 
 cdef class NativeLoop:
-    cdef void bind(self, Program program, SessionState* session, int team):
+    cdef void bind(self, Program program, SessionState* session, int intra_op_threads):
         cdef SegmentRunner runner
         cdef NativeLoop loop
         self.parts = []
@@ -47,11 +48,11 @@ cdef class NativeLoop:
             runner.number = number
             runner.session = session
             runner.copy_small = True
-            runner.team = team
+            runner.intra_op_threads = intra_op_threads
             self.parts.append(runner)
             self.part_pointers.push_back(<void*>runner)
         for loop in self.inner:
-            loop.bind(program, session, team)
+            loop.bind(program, session, intra_op_threads)
             self.inner_pointers.push_back(<void*>loop)
 
     def describe(self) -> list:
@@ -76,7 +77,7 @@ cdef class NativeLoop:
 
 
 cdef unique_ptr[LoopRun] new_run(NativeLoop loop) noexcept nogil:
-    """Null: no memory."""
+    """Null: out of memory."""
     cdef unique_ptr[LoopRun] made = new_loop_run(
         loop.start.size(), loop.n_slots, loop.part_pointers.size(), loop.steps)
     cdef unique_ptr[LoopRun] inner
@@ -103,7 +104,7 @@ cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* 
         value = &state.values[loop.start.size() + i]
         value.tensor = &inputs[i]
         value.owner = inputs[i].owner
-    context.look_up_ns = steady_ns() + kLookUpNs
+    context.next_signal_check_ns = steady_ns() + kSignalCheckNs
     code = iterate(loop, state, context)
     if code == HR_OK:
         code = hand_exits_out(loop, state, context.run, outputs)
@@ -119,7 +120,7 @@ cdef hr_code hand_exits_out(NativeLoop loop, LoopRun* state, Run* run,
         value = &state.values[loop.exits[i]]
         if value.owner == NULL and \
                 loop.exits[i] >= <int32_t>(loop.start.size() + loop.inputs.size()):
-            code = copy_tensor(value.tensor, outputs[i].get())   # it lies in the loop's memory
+            code = copy_tensor(value.tensor, outputs[i].get())   # it is in the loop's memory
             if code != HR_OK:
                 return run_fail_text(run, code, "no memory for a loop's result")
         else:
@@ -142,7 +143,7 @@ cdef hr_code iterate(NativeLoop loop, LoopRun* state, LoopContext* context) noex
     while code == HR_OK:
         context.rounds += 1
         if not context.rounds & 15:
-            code = look_up(context)
+            code = check_signals(context)
             if code != HR_OK:
                 return code
         for i in range(loop.n_condition):
@@ -172,15 +173,15 @@ cdef hr_code check_references(NativeLoop loop, LoopRun* state, Run* run) noexcep
     return HR_OK
 
 
-cdef hr_code look_up(LoopContext* context) noexcept nogil:
-    """Lets the clock, a cancellation and Ctrl-C end the loop."""
+cdef hr_code check_signals(LoopContext* context) noexcept nogil:
+    """Ends the loop at its deadline, on a cancellation or on Ctrl-C."""
     cdef int64_t now_ns = steady_ns()
     cdef Run* run = context.run
     if run.deadline_ns and now_ns > run.deadline_ns:
         return run_fail_text(run, HR_DEADLINE_EXCEEDED, "the run took longer than its timeout")
-    if now_ns > context.look_up_ns:
-        context.look_up_ns = now_ns + kLookUpNs
-        if sees_signals():
+    if now_ns > context.next_signal_check_ns:
+        context.next_signal_check_ns = now_ns + kSignalCheckNs
+        if may_handle_signals():
             with gil:
                 try:
                     PyErr_CheckSignals()
@@ -191,7 +192,8 @@ cdef hr_code look_up(LoopContext* context) noexcept nogil:
 
 
 cdef inline int test(LoopRun* state, Guard* guard, Run* run) noexcept nogil:
-    """1: the predicate is as wanted; 0: it is not; -1: it is no predicate, and the run failed."""
+    """1: the predicate has the wanted value; 0: it does not; -1: it is not a scalar, and the run
+    failed."""
     cdef const hr_tensor* predicate = state.values[guard.slot].tensor
     if predicate.rank != 0:
         return fail_predicate(guard, predicate, run)
@@ -246,7 +248,7 @@ cdef hr_code run_inner(NativeLoop loop, LoopRun* state, LoopRun* outer, int32_t*
 # ---- loop variables --------------------------------------------------------------------------------
 
 cdef inline bint is_overwritable(LoopRun* state, size_t k, const hr_tensor* by) noexcept nogil:
-    """Whether the variable's own memory can take the value, and a copy costs less than sharing."""
+    """Whether the value fits the variable's own memory, and a copy costs less than sharing."""
     cdef const hr_tensor* variable = state.variables[k].get()
     return state.own[k] and by.bytes == variable.bytes and \
         (by.owner == NULL or by.bytes <= SMALL) and buffer_references(variable.owner) == 1
@@ -290,7 +292,7 @@ cdef hr_code start(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil:
 
 
 cdef hr_code take_over(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil:
-    """What the iteration made becomes the loop variables of the next one."""
+    """The results of the iteration become the loop variables of the next one."""
     cdef size_t k, n = loop.following.size()
     cdef hr_tensor* variable
     cdef LoopValue* value
@@ -301,7 +303,7 @@ cdef hr_code take_over(NativeLoop loop, LoopRun* state, Run* run) noexcept nogil
         value = &state.values[loop.following[k]]
         state.by[k] = value.tensor
         if value.owner != NULL or state.is_variable(value.tensor):
-            # It may be another variable: that is kept from being overwritten before it is read.
+            # It may be another loop variable, which must not be overwritten before it is read.
             state.following[k].share(value.tensor[0], value.owner)
             state.by[k] = state.following[k].get()
     for k in range(n):
@@ -374,7 +376,7 @@ cdef hr_code run_part(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* 
 
 cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* slots, int threads,
                     LoopContext* context) noexcept nogil:
-    """Leases the executable for the shapes that the part now gets; made if there is none."""
+    """Leases the executable for the part's current input shapes, and plans it if there is none."""
     cdef PartRun* part = &state.parts[step.number]
     cdef shared_ptr[Executable] chosen
     cdef int32_t i
@@ -405,8 +407,8 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
 cdef inline void weigh(PartRun* part, LoopContext* context) noexcept nogil:
     cdef double ns = part.made.cost.ns(expected_ns(part.made.flops, part.made.bytes_moved))
     part.measured = ns > kHeavy
-    # An estimate may be far off: what it does not put beyond doubt is measured first.
-    part.heavy = context.team > 1 and ns > (kParallel if part.made.cost.known() else kLong)
+    # An estimate may be far off, so a part whose estimate is not clear is measured first.
+    part.heavy = context.intra_op_threads > 1 and ns > (kParallel if part.made.cost.known() else kLong)
 
 
 cdef hr_code run_measured(PartRun* part, const LoopValue* values, const int32_t* slots,
@@ -435,7 +437,7 @@ cdef struct HeavyWork:
 
 cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* slots,
                        LoopContext* context) noexcept nogil:
-    """Runs the part on the intra-op pool, or here where that is taken."""
+    """Runs the part on the intra-op pool, or on this thread if the pool is busy."""
     cdef PartRun* part = &state.parts[step.number]
     cdef HeavyWork work
     cdef hr_code code = HR_OK
@@ -445,14 +447,14 @@ cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t*
     work.slots = slots
     work.context = context
     work.code = HR_INTERNAL
-    if run_intra_op(work_heavy, &work, context.team, context.poll, context.poll_argument):
+    if run_intra_op(work_heavy, &work, context.intra_op_threads, context.poll, context.poll_argument):
         if work.code != HR_OK and work.code != HR_REPLAN and run_code(context.wide) != HR_OK:
             run_fail_text(context.run, run_code(context.wide), context.wide.message)
             run_blame(context.run, run_blamed(context.wide))
         if work.code == HR_OK:
-            # About what one thread takes, and no less. Where an estimate was wrong, the next
-            # iteration runs on one.
-            part.single.get().cost.add_sample(<double>work.took_ns * context.team)
+            # About the time of one thread, and no less. If the estimate was wrong, the next
+            # iteration runs on one thread.
+            part.single.get().cost.add_sample(<double>work.took_ns * context.intra_op_threads)
             if part.single.get().cost.ns(0) <= kParallel:
                 part.chosen_again = True
         return work.code
@@ -470,9 +472,9 @@ cdef void work_heavy(void* argument) noexcept nogil:
     cdef LoopContext* context = work.context
     cdef PartRun* part = &work.state.parts[work.step.number]
     work.code = HR_OK
-    if part.made.threads != context.team:
-        # Also planned here: kernels that are folded may use the team.
-        work.code = choose(<NativeLoop>work.loop, work.state, work.step, work.slots, context.team,
+    if part.made.threads != context.intra_op_threads:
+        # Planning runs here as well: folded kernels may use all threads.
+        work.code = choose(<NativeLoop>work.loop, work.state, work.step, work.slots, context.intra_op_threads,
                            context)
         part.heavy = True
     if work.code == HR_OK:

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""What a finished unit brings about: values delivered, iterations begun and ended.
+"""Propagates the outputs of finished units; begins and ends iterations.
 
-Frames and iterations are the white paper's (§4.4): a frame per entry into a loop, an iteration
-per turn of it, each with its own counts and values. Dead values (of branches not taken) travel
-like others, and stop at a Merge that has a live one.
+Frames and iterations are those of the white paper (§4.4): one frame per entry into a loop, and
+iterations with their own counts and values. Dead values (of branches not taken) propagate like
+others, and end at a Merge that has a live input.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -44,7 +44,7 @@ cdef void fail_memory(ExecutionState* state, const char* message) noexcept nogil
     state.failed = True
 
 
-cdef void note(ExecutionState* state, ExecutorPlan plan, int32_t unit, OwnedTensor* outputs,
+cdef void record_unit(ExecutionState* state, ExecutorPlan plan, int32_t unit, OwnedTensor* outputs,
                int64_t start_ns) noexcept nogil:
     cdef TraceRecord made
     cdef int32_t i
@@ -86,7 +86,8 @@ cdef void finish(ExecutionState* state, ExecutorPlan plan, int32_t number, Itera
     elif unit.kind == RUN_ENTER:
         enter(state, plan, number, iteration, outputs)
     elif unit.kind == RUN_EXIT:
-        # Every iteration but the last brings a dead exit: only a dead loop's goes out.
+        # Every iteration except the last makes a dead exit, which is propagated only if the whole
+        # loop is dead.
         if outputs != NULL or iteration.frame.dead:
             pass_on(state, plan, unit, iteration.frame.parent, outputs)
     elif unit.kind == RUN_NEXT:
@@ -162,7 +163,7 @@ cdef void propagate_value(ExecutionState* state, ExecutorPlan plan, int32_t numb
         else:
             slot.share(value.get()[0])
         if unit.kind == RUN_MERGE:
-            # A merge goes with its first live input.
+            # A Merge runs with its first live input.
             if its.merged:
                 continue
             its.merged = 1 + target[i].slot
@@ -185,7 +186,8 @@ cdef void propagate_dead(ExecutionState* state, ExecutorPlan plan, int32_t numbe
         unit = &plan.units[target[i].unit]
         its = &into.units[unit.local]
         its.dead += 1
-        # A merge is dead once all its inputs are: at a loop's head that is the one from outside.
+        # A Merge is dead once all its inputs are dead; at a loop's head only the input from outside
+        # counts.
         if unit.kind == RUN_MERGE and its.dead < (1 if unit.loop_head else unit.n_inputs):
             continue
         its.pending -= 1
@@ -299,7 +301,8 @@ cdef Iteration* start_iteration(ExecutionState* state, ExecutorPlan plan,
 
 
 cdef void end_iterations(ExecutionState* state, ExecutorPlan plan, FrameRun* frame) noexcept nogil:
-    """Ends iterations from the oldest on, lets waiting ones in; ends the frame after its last."""
+    """Ends finished iterations, the oldest first, and admits waiting ones; ends the frame after its
+    last iteration."""
     cdef Iteration* parent = frame.parent
     while frame.live.size() and frame.enters_left == 0 and frame.live[0].get().outstanding == 0:
         if parent == NULL:

@@ -1,4 +1,4 @@
-// What a traced step notes of each node that it ran.
+// The record of each node that a traced step ran.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -19,12 +19,12 @@ struct TracedOutput {
 struct TraceRecord {
   void* node;                // GraphNode*
   int32_t device;            // of the program
-  int32_t thread;            // thread_number() of where it ran
+  int32_t thread;            // thread_number() of the thread that ran it
   int64_t start_ns, end_ns;  // on the steady clock
   std::vector<TracedOutput> outputs;
 };
 
-// The times of a schedule's entries, where they are asked for.
+// The times of a schedule's entries, if they are recorded.
 class Clock {
  public:
   bool start(size_t n_entries) noexcept {
@@ -38,7 +38,7 @@ class Clock {
   std::unique_ptr<int64_t[]> times_;
 };
 
-// Both: false where there is no memory.
+// Both: false where memory is exhausted.
 inline bool add_output(TraceRecord& record, int32_t slot, const hr_tensor& shape) noexcept {
   try {
     record.outputs.push_back({slot, shape});

@@ -1,4 +1,4 @@
-"""What a traced step notes of each node that it ran."""
+"""The record of each node that a traced step ran."""
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
@@ -29,14 +29,14 @@ cdef extern from "executor/trace.hpp" namespace "headrace" nogil:
         void stop()
         int64_t* data()
 
-    # Both: false where there is no memory.
+    # Both: false where memory is exhausted.
     bint add_output(TraceRecord& record, int32_t slot, const hr_tensor& shape)
     bint keep_record(vector[TraceRecord]& records, TraceRecord& record)
     int64_t monotonic_ns()
     int64_t wall_clock_offset_ns()
 
 
-# Notes all entries that ran in these buffers; clock_ns: run_traced's. False: no memory.
+# Records all entries that ran in these buffers; clock_ns: from run_traced. False: out of memory.
 cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil
 # The records as a RunMetadata message.

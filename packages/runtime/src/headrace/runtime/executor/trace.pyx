@@ -1,8 +1,8 @@
 # cython: language_level=3
 # distutils: language = c++
-"""What a traced step notes of each node that it ran (white paper §9.2), and the RunMetadata of it.
+"""Records of the nodes that a traced step ran (white paper §9.2), and their RunMetadata.
 
-The same plan runs as without a trace, with a look at the clock around each kernel.
+The same plan runs as without a trace, with clock reads around each kernel.
 """
 
 from libc.stdint cimport int32_t, int64_t

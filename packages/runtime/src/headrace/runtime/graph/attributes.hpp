@@ -44,18 +44,18 @@ struct AttrSpec {
 
 enum Failure : int32_t { kNoValues = 0, kIntegers = 1, kAnyValues = 2 };
 
-// What the catalogue says of an op, with what only the planner asks.
+// The catalogue's entry of an op, with facts that only the planner needs.
 struct OpEntry : OpInfo {
   std::vector<AttrSpec> attrs;
   int32_t kind = 0;              // NodeKind
   bool placeholder = false;      // must be fed
-  bool writes = false;           // changes a variable that it is handed
-  bool has_ref = false;          // takes or gives references
-  bool limits_ranks = false;     // some input may not have any rank
-  bool internal = false;         // only passes make it: no graph may name it
-  bool fused_kin = false;        // some _Fused op takes an epilogue along
+  bool writes = false;           // changes a variable that it receives
+  bool has_ref = false;          // has reference inputs or outputs
+  bool limits_ranks = false;     // the rank of some input is restricted
+  bool internal = false;         // only passes make it; graphs that contain it are refused
+  bool has_fused_op = false;     // there is a _Fused op that takes in an epilogue
   bool pure = false;             // running it changes nothing, waits for nothing, checks nothing
-  Failure failure = kAnyValues;  // what values of its inputs may make it fail once it is prepared
+  Failure failure = kAnyValues;  // which input values may make it fail once it is prepared
 };
 
 struct AttrEntry {
@@ -99,7 +99,7 @@ inline AttrScalar read_attr(std::string_view value) {
   return scalar;
 }
 
-struct ParsedValue {  // of one attribute that is more than a scalar
+struct ParsedValue {  // of an attribute that is not a scalar
   std::string key;
   AttrKind kind = kNoKind;
   hr_code code = HR_OK;
@@ -124,9 +124,9 @@ struct ParsedValue {  // of one attribute that is more than a scalar
 };
 
 struct Attributes {
-  std::vector<AttrEntry> entries;  // views into bytes that outlive this, or into `owned`
+  std::vector<AttrEntry> entries;  // views into bytes that outlive this object, or into `owned`
   std::list<std::string> owned;
-  std::atomic<ParsedValue*> parsed{nullptr};  // a list that only grows, at its head
+  std::atomic<ParsedValue*> parsed{nullptr};  // a list that only grows at its head
 
   Attributes() = default;
   Attributes(const Attributes&) = delete;
@@ -135,7 +135,7 @@ struct Attributes {
     for (ParsedValue* value = parsed.load(); value;) delete std::exchange(value, value->next);
   }
 
-  // The value of that key among those parsed before, up to `end`.
+  // The value of a key among the parsed ones before `end`.
   ParsedValue* known(std::string_view key, const ParsedValue* end = nullptr) const {
     ParsedValue* value = parsed.load(std::memory_order_acquire);
     while (value != end && value->key != key) value = value->next;
@@ -143,7 +143,7 @@ struct Attributes {
   }
 
   const AttrEntry* find(std::string_view key) const {
-    for (size_t i = entries.size(); i-- > 0;)  // of equal keys the last one counts
+    for (size_t i = entries.size(); i-- > 0;)  // the last of equal keys counts
       if (entries[i].key == key) return &entries[i];
     return nullptr;
   }
@@ -212,7 +212,7 @@ inline void parse_tensor(std::string_view proto, ParsedValue& value) {
     tensor.bytes = header.bytes;
     std::memcpy(tensor.dims, header.dims, sizeof(header.dims));
     auto address = reinterpret_cast<uintptr_t>(header.content.data());
-    // Elements lie aligned, complex ones to their halves.
+    // Elements are aligned; complex ones to their halves.
     uintptr_t alignment = static_cast<uintptr_t>(hr_dtype_size(header.dtype));
     if (header.has_content && header.dtype != HR_STRING && address % alignment == 0) {
       tensor.data = const_cast<char*>(header.content.data());
@@ -276,9 +276,9 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
 
 }  // namespace attributes_detail
 
-// The parsed value of a list, shape or tensor; kept with the node. Null: not there. Threads that
-// meet here parse the same value twice, and one of both stays: no lock that a fork could leave
-// taken.
+// The parsed value of a list, shape or tensor, cached in the node. Null: there is no such
+// attribute. Two threads may parse the same value, and one result is kept: a lock could be left
+// taken by a fork.
 inline ParsedValue* parsed_value(const GraphNode* node, std::string_view key) {
   using namespace attributes_detail;
   Attributes* attributes = node->attributes.get();
@@ -305,7 +305,7 @@ inline ParsedValue* parsed_value(const GraphNode* node, std::string_view key) {
     value->ranks.push_back(shape.unknown_rank ? -1 : static_cast<int32_t>(shape.dims.size()));
     value->dims.push_back(shape.dims.data());
   }
-  ParsedValue* seen = nullptr;  // up to here the list was looked through
+  ParsedValue* seen = nullptr;  // the list has been searched up to here
   while (!attributes->parsed.compare_exchange_weak(value->next, value.get(),
                                                    std::memory_order_acq_rel)) {
     if (ParsedValue* known = attributes->known(key, seen)) return known;
@@ -326,10 +326,10 @@ inline hr_code find_parsed(const hr_node* node, const char* key, AttrKind kind,
   return (*value)->kind == kind ? HR_OK : HR_INVALID_ARGUMENT;
 }
 
-// The tensors that argument `argument` covers. Nodes that passes add have one per argument.
+// The tensors of an argument. Nodes that passes add have one tensor per argument.
 inline void argument_range(const GraphNode* node, bool outputs, int32_t argument, int32_t* first,
                            int32_t* count) {
-  int32_t total = outputs ? node->face.n_outputs : node->face.n_inputs;
+  int32_t total = outputs ? node->abi_node.n_outputs : node->abi_node.n_inputs;
   *first = 0;
   *count = 0;
   if (!node->info) {
@@ -470,17 +470,17 @@ inline const hr_node_api headrace_node_api = {
     attributes_detail::fail,
 };
 
-// Points the face at the node's own fields, once these no longer change.
-inline void finish_face(GraphNode* node) {
-  node->face.size = sizeof(hr_node);
-  node->face.api = &headrace_node_api;
-  node->face.name = node->name.c_str();
-  node->face.op = node->op.c_str();
-  node->face.device = node->device.c_str();
-  node->face.n_inputs = static_cast<int32_t>(node->input_dtypes.size());
-  node->face.n_outputs = static_cast<int32_t>(node->output_dtypes.size());
-  node->face.input_dtypes = node->input_dtypes.data();
-  node->face.output_dtypes = node->output_dtypes.data();
+// Makes the abi_node point at the node's fields; called when these no longer change.
+inline void fill_abi_node(GraphNode* node) {
+  node->abi_node.size = sizeof(hr_node);
+  node->abi_node.api = &headrace_node_api;
+  node->abi_node.name = node->name.c_str();
+  node->abi_node.op = node->op.c_str();
+  node->abi_node.device = node->device.c_str();
+  node->abi_node.n_inputs = static_cast<int32_t>(node->input_dtypes.size());
+  node->abi_node.n_outputs = static_cast<int32_t>(node->output_dtypes.size());
+  node->abi_node.input_dtypes = node->input_dtypes.data();
+  node->abi_node.output_dtypes = node->output_dtypes.data();
 }
 
 }  // namespace headrace

@@ -89,7 +89,7 @@ cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
         cbool has_ref
         cbool limits_ranks
         cbool internal
-        cbool fused_kin
+        cbool has_fused_op
         cbool pure
         Failure failure
 
@@ -131,13 +131,13 @@ cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
     string number_attr(int32_t, int64_t)
     string bytes_attr(int32_t, const string&)
     string float_attr(float)
-    void finish_face(GraphNode*)
+    void fill_abi_node(GraphNode*)
     const hr_node_api headrace_node_api
 
 # GraphNode.info of nodes that come from a graph is an OpEntry; null for nodes that passes add.
 cdef inline OpEntry* op_entry_of(const GraphNode* node) noexcept nogil:
     return <OpEntry*>node.info
 
-# Whether an op fails where a reference that it takes leads to a variable without a value.
+# Whether an op fails if a reference input refers to a variable without a value.
 cdef inline bint needs_value(const GraphNode* node) noexcept nogil:
     return node.info != NULL and op_entry_of(node).has_ref and not node.info.uninitialized_ok

@@ -100,7 +100,7 @@ inline void parse_graph_def(std::string_view bytes, ParsedGraph& graph) {
           switch (versions.field()) {
             case 1: graph.producer = static_cast<int32_t>(versions.as_varint()); break;
             case 2: graph.min_consumer = static_cast<int32_t>(versions.as_varint()); break;
-      default: break;
+            default: break;
           }
         }
         take_problem(versions, graph);

@@ -24,10 +24,10 @@ struct ArgInfo {
   hr_dtype dtype = HR_INVALID;  // or one of the three attributes below
   std::string type_attr, number_attr, type_list_attr;
   bool is_ref = false;
-  uint16_t ranks = kAnyRank;  // that its tensors may have: bit n for rank n
+  uint16_t ranks = kAnyRank;  // ranks that its tensors may have: bit n for rank n
 };
 
-// What the catalogue says of an op; made once per op and process, never freed.
+// The catalogue's facts about an op; made once per process, never freed.
 struct OpInfo {
   std::string name;
   std::vector<ArgInfo> inputs, outputs;
@@ -37,14 +37,14 @@ struct OpInfo {
   bool shape_only = false;  // values depend on input shapes only
   bool view = false;        // output 0 is input 0 under another shape
   bool data_shape = false;  // an output shape depends on input values
-  bool function = false;    // of a graph's own library: no kernel has it, whatever its name
+  bool function = false;  // of a graph's function library: no kernel computes it, whatever its name
 };
 
 struct Attributes;  // parsed attribute values; see graph_def.hpp
 
 struct GraphNode {
-  hr_node face;                  // what kernels see; first, so that hr_node* and GraphNode* convert
-  std::string name, op, device;  // device: as requested, may be empty or partial
+  hr_node abi_node;  // the view of kernels; first, so that hr_node* and GraphNode* convert
+  std::string name, op, device;  // device: as requested; may be empty or partial
   const OpInfo* info = nullptr;
   std::vector<Edge> inputs;
   std::vector<int32_t> controls;
@@ -52,16 +52,16 @@ struct GraphNode {
   std::vector<uint16_t> input_ranks;  // as in ArgInfo, by input; empty: any
   std::shared_ptr<Attributes> attributes;
 
-  // The session's: chosen kernel and its state, made at first use (ensure_state). Whoever sees
-  // `created` may use both; after a reset, `state` is the old or the new one.
+  // The kernel chosen by the session and its state, made at first use (ensure_state). A thread that
+  // reads `created` as true may use both; after a reset, `state` is the old or the new one.
   const hr_kernel* kernel = nullptr;
   std::atomic<void*> state{nullptr};
   std::atomic<bool> created{false};
-  // Whether a program of _FusedElementwise may name it, as far as its types and attributes decide;
-  // -1: not asked yet.
+  // Whether a program of _FusedElementwise may contain it, by its dtypes and attributes; -1: not
+  // known yet.
   std::atomic<int8_t> may_fuse{-1};
-  void* session = nullptr;  // SessionState*, for kernels of the runtime's own
-  CallError error;          // texts of face.api->fail during create or prepare
+  void* session = nullptr;  // SessionState*, for the runtime's own kernels
+  CallError error;          // texts of abi_node.api->fail during create or prepare
 
   GraphNode() = default;
   GraphNode(const GraphNode&) = delete;

@@ -54,7 +54,7 @@ cdef extern from "graph/graph_node.hpp" namespace "headrace" nogil:
         cbool data_shape
 
     cdef cppclass GraphNode:
-        hr_node face
+        hr_node abi_node
         string name
         string op
         string device

@@ -1,5 +1,5 @@
-// The ranks that an op takes, looked at before its kernel sees the inputs: a kernel that reads a
-// scalar may take it that there is one.
+// Checks the ranks of inputs before a kernel runs, so that a kernel that reads a scalar can rely on
+// it.
 #pragma once
 #include <string>
 
@@ -33,7 +33,7 @@ inline hr_code check_input_ranks(GraphNode* node, const hr_request* request) {
     const std::string text = "input " + std::to_string(i) + " must be " + wanted +
                              ": Shape must be rank " + rank_names(allowed) + " but is rank " +
                              std::to_string(x->rank) + ", " + shape + "]";
-    return node->face.api->fail(&node->face, HR_INVALID_ARGUMENT, "%s", text.c_str());
+    return node->abi_node.api->fail(&node->abi_node, HR_INVALID_ARGUMENT, "%s", text.c_str());
   }
   return HR_OK;
 }

@@ -1,4 +1,4 @@
-"""Nodes by name: a hash table of node numbers that leaves the names where they are."""
+"""Nodes by name: a hash table of node numbers that refers to the nodes' own names."""
 
 from libc.stdint cimport int32_t, uint32_t
 from libcpp cimport bool as cbool
@@ -14,14 +14,14 @@ cdef struct NameSlot:
 
 
 cdef class NameIndex:
-    cdef vector[NameSlot] slots    # a power of two of them, at most half full
+    cdef vector[NameSlot] slots    # a power of two, at most half full
 
-    # -1: there is none.
+    # The number of a node; -1: there is none.
     cdef int32_t find(self, vector[GraphNode*]& nodes, string_view name) noexcept nogil
-    # Adds nodes[number]; false where its name is taken. reserve first.
+    # Adds nodes[number]; false where its name is taken. Call reserve first.
     cdef cbool add(self, vector[GraphNode*]& nodes, int32_t number) noexcept nogil
     # Makes room for `size` nodes.
     cdef int reserve(self, vector[GraphNode*]& nodes, size_t size) except -1 nogil
-    # Forgets all but `nodes`.
+    # Removes all names except those of `nodes`.
     cdef int reset(self, vector[GraphNode*]& nodes) except -1 nogil
     cdef int _add_all(self, vector[GraphNode*]& nodes) except -1 nogil

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Nodes by name: a hash table of node numbers that leaves the names where they are."""
+"""Nodes by name: a hash table of node numbers that refers to the nodes' own names."""
 
 from libc.stdint cimport int32_t, uint32_t
 from libcpp cimport bool as cbool
@@ -21,7 +21,7 @@ cdef extern from *:
 
 
 cdef class NameIndex:
-    """Open addressing; the hashes beside the numbers spare most looks at names."""
+    """A hash table with open addressing. Stored hashes avoid most comparisons of names."""
 
     def __cinit__(self):
         self.slots.resize(1)

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Holds a node against its op's signature: attributes, and the dtypes that follow from them."""
+"""Checks a node against its op's signature: attributes, and the dtypes that follow from them."""
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport (
     AttrEntry, AttrKind, AttrScalar, AttrSpec, Attributes, OpEntry, ParsedValue, attributes_of,
-    check_tensor, find_scalar, finish_face, kInt, kList, kNoKind, kString, kTensor, kType,
+    check_tensor, find_scalar, fill_abi_node, kInt, kList, kNoKind, kString, kTensor, kType,
     parsed_value, read_attr,
 )
 from headrace.runtime.graph.graph_node cimport ArgInfo, GraphNode
@@ -17,8 +17,8 @@ from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, hr_dtype
 from headrace.runtime.graph.node_text cimport blame, dtype_text, text, text_of
 
 cdef enum:
-    _MOST_TENSORS = 1 << 20  # of one argument, so that a hostile N ends in an error
-    _LAST_DTYPE = 32         # DataType's numbers end here; references add HR_REF
+    _MOST_TENSORS = 1 << 20  # of one argument, so that a malicious N is an error
+    _LAST_DTYPE = 32         # the largest DataType; references add HR_REF
 
 
 cdef int check_node(GraphNode* node, OpEntry* entry) except -1 nogil:
@@ -96,7 +96,7 @@ cdef int _check_limits(GraphNode* node, AttrSpec* spec, AttrScalar& scalar) exce
             max(<int64_t>value.ints.size(), <int64_t>value.floats.size()),
             max(max(<int64_t>value.types.size(), <int64_t>value.strings.size()),
                 <int64_t>value.ranks.size()))
-        # Of functions only the file knows how many there are.
+        # A function's number of inputs is not known here.
         if spec.has_minimum and count < spec.minimum and spec.element != kNoKind:
             with gil:
                 if text_of(spec.type) != "list(func)" and text_of(spec.type) != "list(tensor)":
@@ -118,8 +118,8 @@ cdef int _check_type(GraphNode* node, AttrSpec* spec, hr_dtype dtype) except -1 
         raise _not_allowed(node, spec, dtype_text(dtype))
 
 
-# Here and below, texts are made in functions of their own: a nogil function with a Python
-# variable would take the GIL each time that it returns.
+# Here and below, separate functions make the texts: a nogil function with a Python variable takes
+# the GIL whenever it returns.
 cdef object _not_allowed(const GraphNode* node, AttrSpec* spec, str given):
     allowed = [dtype_text(t) for t in spec.allowed_types]
     allowed += [repr(text_of(s)) for s in spec.allowed_strings]
@@ -143,7 +143,7 @@ cdef int _find_dtypes(GraphNode* node, OpEntry* entry) except -1 nogil:
             node.input_ranks.resize(node.input_dtypes.size(), entry.inputs[i].ranks)
     for i in range(entry.outputs.size()):
         _expand(node, &entry.outputs[i], node.output_dtypes)
-    finish_face(node)
+    fill_abi_node(node)
     return 0
 
 

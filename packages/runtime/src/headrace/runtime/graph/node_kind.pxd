@@ -2,9 +2,9 @@
 
 
 cdef enum NodeKind:
-    KERNEL = 0         # has a row in a kernel table
+    KERNEL = 0         # a kernel computes it
     FEED = 1           # the value comes from the caller
-    READ_SLOT = 2      # reads the variable that input 0, a reference, points at (`_ReadSlot`)
+    READ_SLOT = 2      # reads the variable that input 0, a reference, refers to (`_ReadSlot`)
     SWITCH = 3         # also RefSwitch
     MERGE = 4          # also RefMerge
     ENTER = 5

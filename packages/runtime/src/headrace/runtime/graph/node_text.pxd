@@ -10,6 +10,6 @@ cdef str text(string_view view)
 cdef str text_of(const string& value)
 cdef str dtype_text(hr_dtype dtype)          # "float", "float_ref"
 cdef object blame(const GraphNode* node, str problem)   # an InvalidArgumentError
-# What a trace shows: "name = op", or all that a fused node stands for.
+# The label in traces: "name = op", for a fused node those of all its parts.
 cdef str label_of(GraphNode* node)
-cdef str node_label(const GraphNode* node)   # "MatMul 'logits'", in the user's words
+cdef str node_label(const GraphNode* node)   # "MatMul 'logits'", with the user's names

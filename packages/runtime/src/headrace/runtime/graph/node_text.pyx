@@ -40,7 +40,7 @@ cdef str label_of(GraphNode* node):
 
 
 cdef str node_label(const GraphNode* node):
-    # A pass puts _ReadSlot where a variable is read: to its user that is the variable.
+    # _ReadSlot is inserted where a variable is read: the user knows it as the variable.
     op = (<bytes>node.op).decode(errors="replace")
     if op == "_ReadSlot":
         op = "Variable"

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""What the planner knows about ops: the catalogue's signatures in C++, each made at first use."""
+"""The planner's facts about ops: the catalogue's signatures in C++, each made at first use."""
 
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t
@@ -18,7 +18,7 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.formats import op_catalogue
 from headrace.formats.tensor_codec import make_tensor_proto
 
-cdef unordered_map[string, OpEntry*] _entries  # touched under the GIL only
+cdef unordered_map[string, OpEntry*] _entries  # accessed under the GIL only
 
 _KINDS = {
     "int": kInt, "float": kFloat, "bool": kBool, "string": kString, "type": kType,
@@ -33,7 +33,7 @@ _CONTROL_FLOW = {
     "_Send": NodeKind.SEND, "_HostSend": NodeKind.SEND,
     "_Recv": NodeKind.RECV, "_HostRecv": NodeKind.RECV,
 }
-# Ops that take a reference, or a variable's handle, and leave the variable as it is.
+# Ops that take a reference, or the handle of a variable, and do not change the variable.
 _REF_READERS = frozenset({
     "IsVariableInitialized", "RefIdentity", "RefSelect", *_CONTROL_FLOW,
 })
@@ -43,12 +43,12 @@ _RESOURCE_WRITERS = (
     "ResourceAccumulator", "DestroyResourceOp",
 )
 
-# Ops without state that programs run for the error they may raise.
-_RESOURCE, _VARIANT = 20, 21  # DataType: what a handle is like is for its kernel to look at
+# Stateless ops that programs run for the error that they may raise.
+_RESOURCE, _VARIANT = 20, 21  # DataType: kernels check handles themselves
 _CHECKS = frozenset({"EnsureShape"})
 
-# Ops that no values of their inputs make fail, once their shapes fit. Where only the shape of the
-# result is needed, they need not run; all others run for the error that they may raise.
+# Ops that cannot fail for any input values once the shapes match. They need not run if only the
+# shape of the result is needed; all others run for the error that they may raise.
 _NEVER_FAIL = frozenset("""
     Abs Acos Acosh Angle Asin Asinh Atan Atanh Cast Ceil ComplexAbs Conj Cos Cosh Digamma Elu Erf Erfc
     Erfinv Exp Expm1 Floor Identity IdentityN Imag Invert IsFinite IsInf IsNan LeakyRelu Lgamma Log
@@ -122,7 +122,7 @@ cdef int _fill(OpEntry* entry, signature) except -1:
         _fill_attr(entry, attr)
     entry.kind = _CONTROL_FLOW.get(name, NodeKind.KERNEL)
     fused = op_catalogue.find("_Fused" + name)
-    entry.fused_kin = fused is not None and any(attr.name == "fused_ops" for attr in fused.attrs)
+    entry.has_fused_op = fused is not None and any(attr.name == "fused_ops" for attr in fused.attrs)
     entry.placeholder = name in ("Placeholder", "PlaceholderV2")
     entry.writes = (ref_input and name not in _REF_READERS) or name.startswith(_RESOURCE_WRITERS)
     entry.pure = not (

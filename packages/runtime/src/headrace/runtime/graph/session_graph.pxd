@@ -1,4 +1,4 @@
-"""The nodes that a session has been given."""
+"""The nodes of a session."""
 
 from libc.stdint cimport int32_t
 from libcpp.string cimport string
@@ -25,7 +25,7 @@ cdef class SessionGraph:
     cdef readonly dict library           # FunctionDef messages by name
     cdef readonly object lock            # held by extend and while a program is built
     cdef readonly int version            # counts extensions
-    cdef readonly int producer           # the oldest of the GraphDefs' producers; 0: one named none
+    cdef readonly int producer           # the oldest producer of the GraphDefs; 0: one has none
     cdef vector[RetiredState] retired    # states that a reset replaced
 
     cpdef extend(self, bytes graph_def)
@@ -34,5 +34,5 @@ cdef class SessionGraph:
     cdef dict _describe(self, GraphNode* node)
 
 
-# "name", "name:port" to node and port; node -1: no such node, port -1: out of any range.
+# "name" or "name:port" to node and port; node -1: no such node; port -1: out of range.
 cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The nodes that a session has been given: GraphDef bytes in, checked nodes out."""
+"""The nodes of a session: GraphDef bytes in, checked nodes out."""
 
 import threading
 
@@ -38,12 +38,12 @@ cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
     const _NodeApi headrace_node_api
 
 
-# Newer files that say they need a newer reader are refused; GraphDef producers count from 0.
+# Files that require a newer consumer than this are refused; producers count from 0.
 _CONSUMER_VERSION = 10_000
 
 
 cdef class SessionGraph:
-    """All nodes of a session. Grows by `extend`; nothing in it ever moves or goes."""
+    """All nodes of a session. `extend` adds nodes; none is ever moved or removed."""
 
     def __cinit__(self):
         self.graph_defs = []
@@ -119,9 +119,9 @@ cdef class SessionGraph:
             self.version += 1
 
     def forget_kernels(self):
-        """Lets every node make its kernel's state anew at its next use (after a reset).
+        """After a reset: every node makes its kernel's state again at its next use.
 
-        Steps that still run use the old states, which live as long as the graph.
+        Steps in progress use the old states, which live as long as the graph.
         """
         cdef size_t i
         cdef GraphNode* node
@@ -133,12 +133,12 @@ cdef class SessionGraph:
                     retired.kernel = node.kernel
                     retired.state = node.state.load()
                     self.retired.push_back(retired)
-                    # The old state stays in its place until there is a new one: a run may be
-                    # about to use it.
+                    # The old state stays in place until there is a new one: a run may be about to
+                    # use it.
                     node.created.store(False)
 
     def node_names(self):
-        """The names of all nodes, in the order in which they came."""
+        """The names of all nodes, in the order in which they were added."""
         cdef size_t i
         with self.lock:
             return [text_of(self.nodes[i].name) for i in range(self.nodes.size())]
@@ -153,7 +153,7 @@ cdef class SessionGraph:
             return self.nodes[number]
 
     def describe(self, str name):
-        """What is known about one node, for a person: op, device, inputs, dtypes, attributes."""
+        """A description of one node: op, device, inputs, dtypes, attributes."""
         with self.lock:
             return self._describe(self.node_named(name))
 
@@ -175,7 +175,7 @@ cdef class SessionGraph:
         }
 
     def tensor_attribute(self, str name, str key):
-        """A tensor among a node's attributes, as kernels see it.
+        """A tensor attribute of a node, as kernels see it.
 
         Returns: (DataType number, dims, bytes), for strings (7, dims, list of bytes).
         Raises: the error that a kernel would get.
@@ -185,7 +185,7 @@ cdef class SessionGraph:
         cdef hr_string* strings
         cdef int64_t e
         cdef GraphNode* node = self.node_named(name)
-        code = headrace_node_api.attr_tensor(&node.face, <const char*>encoded_key, &tensor)
+        code = headrace_node_api.attr_tensor(&node.abi_node, <const char*>encoded_key, &tensor)
         if code != HR_OK:
             raise from_code(code, f"{text_of(node.op)} {name!r}: {text_of(node.error.take())}", name)
         dims = tuple([tensor.dims[d] for d in range(tensor.rank)])
@@ -383,7 +383,7 @@ cdef inline bint _closes_loop(const GraphNode* producer, const GraphNode* consum
 
 
 cdef int _refuse_cycle(SessionGraph graph, int32_t before) except -1 nogil:
-    """Old nodes never read new ones, so only the new ones are looked at."""
+    """Checks for cycles among the new nodes: old ones never read new ones."""
     cdef int32_t total = <int32_t>graph.nodes.size()
     cdef int32_t n = total - before
     cdef int32_t i, k, producer
@@ -438,7 +438,7 @@ cdef int _refuse_cycle(SessionGraph graph, int32_t before) except -1 nogil:
 
 
 cdef object _cycle_error(SessionGraph graph, int32_t before, vector[int32_t]& missing):
-    # Every node left waits for another that is left: walking back must meet a node twice.
+    # Every remaining node waits for another one, so that going backwards meets a node twice.
     cdef int32_t at = 0
     cdef int32_t producer
     cdef Edge edge

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging  # noqa: F401  # before _loading: who loads may wait for what logging locks in a fork
+import logging  # noqa: F401  # before _loading: loading may wait for the lock that logging holds in a fork
 
 from headrace.formats import services
 from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.kernels import (
     kernel_table,
-    queue_kernels,  # noqa: F401  # enters its rows when it is imported
+    queue_kernels,  # noqa: F401  # registers its kernels when it is imported
     variable_kernels,  # noqa: F401  # likewise
 )
 
@@ -18,10 +18,10 @@ _loaded = False
 
 
 def load_kernels() -> None:
-    """Loads what is not loaded yet; when this returns, kernel_table holds all rows.
+    """Loads the libraries that are not loaded yet.
 
-    Raises: FailedPreconditionError for a library of another ABI; its own error where it cannot be
-      imported.
+    Raises: FailedPreconditionError for a library of another ABI; the import error of a library as
+    it is.
     """
     global _loaded
     if _loaded:
@@ -30,13 +30,13 @@ def load_kernels() -> None:
         if _loaded:
             return
         for name in services.service_names(services.KERNELS):
-            if name not in _loaded_names:  # a child may go on with what its parent began
+            if name not in _loaded_names:  # a forked child continues what its parent began
                 kernel_table.add_library(services.find_service(services.KERNELS, name)())
                 _loaded_names.add(name)
         _loaded = True
 
 
 def has_kernels(op: str) -> bool:
-    """Whether any installed library has a kernel for an op, whatever the device and the types."""
+    """Whether any installed library has a kernel for an op, for any device and dtypes."""
     load_kernels()
-    return kernel_table.has_rows(op)
+    return kernel_table.has_kernel(op)

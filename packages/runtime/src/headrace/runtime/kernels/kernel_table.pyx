@@ -7,20 +7,21 @@ kernel_libraries.py loads them.
 """
 
 from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer
+from libc.stdint cimport int32_t
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.formats import errors
+from headrace.formats import errors, services
 from headrace.runtime.kernels.python_kernels import make_table
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_kernel, hr_kernel_table,
+    HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_fusible_op, hr_kernel, hr_kernel_table,
 )
 
 
-cdef extern from "kernels/kernel_rows.hpp" namespace "headrace" nogil:
-    cdef cppclass KernelRow:
+cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
+    cdef cppclass KernelRegistration:
         const hr_kernel* kernel
         string library
         cbool python
@@ -29,54 +30,61 @@ cdef extern from "kernels/kernel_rows.hpp" namespace "headrace" nogil:
         string library
         cbool python
 
-    cdef cppclass KernelRows:
-        KernelRows() except +
+    cdef cppclass KernelRegistry:
+        KernelRegistry() except +
         void add(const hr_kernel_table* table, cbool python)
-        const KernelRow* find(const GraphNode* node, const char* device_type, cbool allow_python)
-        const vector[KernelRow]* rows(const string& op)
+        const KernelRegistration* find(const GraphNode* node, const char* device_type,
+                                       cbool allow_python)
+        const vector[KernelRegistration]* registrations(const string& op)
         const KernelOwner* owner_of(const hr_kernel* kernel)
+        const hr_fusible_op* find_fusible(const char* fused_op, const string& op, int32_t role)
 
 
-cdef KernelRows* table = new KernelRows()  # never freed: threads outlive static destructors
-_kept = []  # capsules and adapters whose memory the rows point into
+cdef KernelRegistry* registry = new KernelRegistry()  # never freed: threads outlive destructors
+_kept = []  # capsules and adapters that own the memory of registrations
 
 
 def add_library(offer):
     """Adds a kernel library: a table capsule, or a PythonKernels."""
-    cdef const hr_kernel_table* rows
+    cdef const hr_kernel_table* table
     if PyCapsule_CheckExact(offer):
-        rows = <const hr_kernel_table*>PyCapsule_GetPointer(offer, HR_KERNEL_TABLE_CAPSULE)
-        if rows.abi != HR_KERNEL_ABI:
+        table = <const hr_kernel_table*>PyCapsule_GetPointer(offer, HR_KERNEL_TABLE_CAPSULE)
+        if table.abi != HR_KERNEL_ABI:
             raise errors.FailedPreconditionError(
                 None, None,
-                f"kernel library '{rows.library.decode()}' speaks ABI {rows.abi}, this runtime "
-                f"{HR_KERNEL_ABI}: install matching versions")
-        table.add(rows, False)
+                f"kernel library '{table.library.decode()}' has kernel ABI {table.abi}, this "
+                f"runtime has {HR_KERNEL_ABI}: install versions of both that match")
+        registry.add(table, False)
     else:
         capsule = make_table(offer)
         _kept.append(capsule)
-        table.add(<const hr_kernel_table*>PyCapsule_GetPointer(capsule, HR_KERNEL_TABLE_CAPSULE),
-                  True)
+        table = <const hr_kernel_table*>PyCapsule_GetPointer(capsule, HR_KERNEL_TABLE_CAPSULE)
+        registry.add(table, True)
     _kept.append(offer)
 
 
-cdef void add_own_kernels(const hr_kernel_table* rows) noexcept:
-    table.add(rows, False)
+cdef void add_own_kernels(const hr_kernel_table* table) noexcept:
+    registry.add(table, False)
 
 
 cdef const hr_kernel* find_kernel(GraphNode* node, const char* device_type,
                                   bint allow_reference) noexcept nogil:
-    cdef const KernelRow* row = table.find(node, device_type, allow_reference)
-    return row.kernel if row != NULL else NULL
+    cdef const KernelRegistration* found = registry.find(node, device_type, allow_reference)
+    return found.kernel if found != NULL else NULL
+
+
+cdef const hr_fusible_op* find_fusible(const char* fused_op, const string& op,
+                                       int32_t role) noexcept nogil:
+    return registry.find_fusible(fused_op, op, role)
 
 
 cdef bint is_python_kernel(const hr_kernel* kernel) noexcept nogil:
-    cdef const KernelOwner* owner = table.owner_of(kernel)
+    cdef const KernelOwner* owner = registry.owner_of(kernel)
     return owner != NULL and owner.python
 
 
 cdef const char* library_of(const hr_kernel* kernel) noexcept nogil:
-    cdef const KernelOwner* owner = table.owner_of(kernel)
+    cdef const KernelOwner* owner = registry.owner_of(kernel)
     if owner == NULL:
         return NULL
     return owner.library.c_str()
@@ -84,21 +92,31 @@ cdef const char* library_of(const hr_kernel* kernel) noexcept nogil:
 
 cdef object describe_kernels(bytes op):
     cdef string name = op
-    cdef const vector[KernelRow]* rows = table.rows(name)
-    if rows == NULL or rows.size() == 0:
-        return "no installed library has any"
+    cdef const vector[KernelRegistration]* found = registry.registrations(name)
+    cdef const KernelRegistration* registration
     cdef size_t i
-    found = []
-    for i in range(rows.size()):
-        kernel = rows.at(i).kernel
-        constraint = kernel.constraint.decode() if kernel.constraint != NULL else "any dtypes"
-        found.append(f"{rows.at(i).library.decode()} on {kernel.device_type.decode()} "
-                     f"for {constraint}")
-    return "there is: " + "; ".join(found)
+    if found == NULL or found.size() == 0:
+        return missing_kernel_text()
+    texts = []
+    for i in range(found.size()):
+        registration = &found.at(i)
+        constraint = registration.kernel.constraint
+        dtypes = constraint.decode() if constraint != NULL else "any dtypes"
+        texts.append(f"{registration.library.decode()} on "
+                     f"{registration.kernel.device_type.decode()} for {dtypes}")
+    return "there is: " + "; ".join(texts)
 
 
-def has_rows(str op) -> bool:
-    """Whether a library that is loaded has a kernel for an op, whatever the device and the types."""
+def missing_kernel_text() -> str:
+    """Why no library has a kernel for an op, and what to do about it."""
+    installed = services.service_names(services.KERNELS)
+    if not installed:
+        return f"no kernel library is installed: {services.remedy(services.KERNELS, 'cpu')}"
+    return f"none of the installed kernel libraries ({', '.join(installed)}) has one"
+
+
+def has_kernel(str op) -> bool:
+    """Whether a library that is loaded has a kernel for an op, for any device and dtypes."""
     cdef string name = op.encode()
-    cdef const vector[KernelRow]* rows = table.rows(name)
-    return rows != NULL and rows.size() > 0
+    cdef const vector[KernelRegistration]* found = registry.registrations(name)
+    return found != NULL and found.size() > 0

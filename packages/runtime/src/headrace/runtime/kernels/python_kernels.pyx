@@ -1,9 +1,8 @@
 # cython: language_level=3
-"""Kernels written in Python, behind the same table as compiled ones.
+"""Kernels written in Python, registered like compiled ones.
 
-The call takes the GIL on whatever thread reaches the node. A kernel that calls `run` again is a
-run inside a run, on that thread's stack, and needs no other thread. (EXECUTION.md proposes a
-service thread; calling in place needs no hand-over, no draining at exit, and cannot deadlock.)
+The thread that reaches the node takes the GIL and calls the kernel. A kernel that calls `run`
+starts a nested run on the same thread and needs no other one, so nested runs cannot deadlock.
 """
 
 import numpy as np
@@ -30,7 +29,7 @@ from headrace.runtime.memory.kernel_abi cimport (
 )
 from headrace.runtime.threads.pools cimport begin_python_kernel, end_python_kernel
 
-_libraries = {}  # address of a row -> PythonKernels: `create` finds its library by its row
+_libraries = {}  # address of a registration -> PythonKernels: `create` finds its library by it
 
 
 cdef extern from "kernels/shape_check.hpp" namespace "headrace" nogil:
@@ -41,7 +40,7 @@ cdef extern from "kernels/shape_check.hpp" namespace "headrace" nogil:
 
 cdef extern from *:
     """
-    // A call of a Python kernel that the end of its run interrupts.
+    // A call of a Python kernel, which is interrupted if its run ends.
     struct InterruptibleCall {
       unsigned long thread;
       std::atomic<bool> sent{false};
@@ -62,18 +61,18 @@ cdef extern from "Python.h" nogil:
 
 
 class RunEnded(BaseException):
-    """Raised inside a Python kernel whose run was cancelled, closed, reset or is out of time."""
+    """Raised inside a Python kernel whose run was cancelled, closed or reset, or has timed out."""
 
 
 cdef class NodeKernel:
-    """One node's kernel and what its results must be."""
+    """The kernel of one node, and the dtypes and shapes that its results must have."""
     cdef object call
     cdef GraphNode* node
-    cdef hr_shape_fn rule  # null: the catalogue names none
+    cdef hr_shape_fn rule  # null: the catalogue has none
 
 
 cdef bytes error_text(error):
-    """What an exception says, also where that is no text or raises."""
+    """The text of an exception, also where `str` fails."""
     try:
         text = str(error.message if isinstance(error, errors.OpError) else error)
     except BaseException:
@@ -88,11 +87,11 @@ cdef hr_code error_code(error, hr_code otherwise):
     return code if isinstance(code, int) and HR_OK < code <= HR_UNAUTHENTICATED else otherwise
 
 
-cdef hr_code create(hr_node* face, void** state) noexcept nogil:
-    # What a call does not foresee leaves it as it is set here: never HR_OK.
+cdef hr_code create(hr_node* abi_node, void** state) noexcept nogil:
+    # An unforeseen path returns the value set here, which is never HR_OK.
     cdef hr_code code = HR_INTERNAL
     with gil:
-        create_in_python(<GraphNode*>face, state, &code)
+        create_in_python(<GraphNode*>abi_node, state, &code)
     return code
 
 
@@ -102,11 +101,11 @@ cdef void create_in_python(GraphNode* node, void** state, hr_code* code) noexcep
     try:
         kernel = NodeKernel()
         kernel.node = node
-        # Here the end of a run does not interrupt what is imported, as it does in the kernel's call.
-        for i in range(node.face.n_inputs):
-            import_dtype(node.face.input_dtypes[i])
-        for i in range(node.face.n_outputs):
-            import_dtype(node.face.output_dtypes[i])
+        # Unlike in the kernel's call, the end of a run does not interrupt imports here.
+        for i in range(node.abi_node.n_inputs):
+            import_dtype(node.abi_node.input_dtypes[i])
+        for i in range(node.abi_node.n_outputs):
+            import_dtype(node.abi_node.output_dtypes[i])
         op = (<bytes>node.op).decode()
         library = _libraries[<size_t>node.kernel]
         kernel.call = library.create(op, attribute_values(node))
@@ -116,7 +115,7 @@ cdef void create_in_python(GraphNode* node, void** state, hr_code* code) noexcep
         state[0] = <void*>kernel
         code[0] = HR_OK
     except KeyboardInterrupt:
-        # Not the kernel's error: it is raised where the step is prepared.
+        # Not an error of the kernel: it is raised where the step is prepared.
         PyErr_SetInterrupt()
         node.error.assign(b"interrupted")
         code[0] = HR_CANCELLED
@@ -131,7 +130,7 @@ cdef void destroy(void* state) noexcept nogil:
 
 
 cdef hr_code prepare(void* state, hr_request* request) noexcept nogil:
-    # Without the GIL: a fork that waits until kernels are prepared holds it.
+    # Without the GIL: a fork that waits for the end of `prepare` calls holds it.
     cdef hr_code code = check_shapes((<NodeKernel>state).rule, request)
     request.shape_depends_on_data = 1
     return code
@@ -148,9 +147,10 @@ cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* cons
     with gil:
         compute_in_python(<Run*>ctx, <NodeKernel>state, inputs, outputs, &code)
     if token:
-        run_forget_cancel(ctx, token)  # without the GIL, which `interrupt` may be waiting for
+        run_forget_cancel(ctx, token)  # without the GIL, for which `interrupt` may be waiting
     if call.sent.load():
-        # Sent too late for the kernel: it must not hit what this thread runs next.
+        # The exception came too late for the kernel: it must not reach the code that runs next on
+        # this thread.
         with gil:
             PyThreadState_SetAsyncExc(call.thread, NULL)
     if code == HR_INTERNAL:  # an earlier text stays
@@ -160,7 +160,7 @@ cdef hr_code compute(hr_ctx* ctx, void* state, void* plan, const hr_tensor* cons
 
 
 cdef void interrupt(void* argument) noexcept nogil:
-    """Raises RunEnded on the thread of a call, at its next line of Python."""
+    """Raises RunEnded in the thread of a call, at its next line of Python."""
     cdef InterruptibleCall* call = <InterruptibleCall*>argument
     if not Py_IsInitialized():
         return
@@ -173,24 +173,24 @@ cdef void compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const*
                             hr_tensor* const* outputs, hr_code* code) noexcept:
     cdef int32_t i
     try:
-        # A cancellation before this thread was known to Python could not interrupt it.
+        # A cancellation before Python knew this thread could not interrupt it.
         if run.cancelled.get():
             raise RunEnded
-        arrays = [array_from_tensor(inputs[i]) for i in range(kernel.node.face.n_inputs)]
+        arrays = [array_from_tensor(inputs[i]) for i in range(kernel.node.abi_node.n_inputs)]
         results = kernel.call(*arrays)
-        if kernel.node.face.n_outputs == 1 and not isinstance(results, (list, tuple)):
+        if kernel.node.abi_node.n_outputs == 1 and not isinstance(results, (list, tuple)):
             results = (results,)
-        elif kernel.node.face.n_outputs == 0:
+        elif kernel.node.abi_node.n_outputs == 0:
             results = ()
-        if len(results) != kernel.node.face.n_outputs:
+        if len(results) != kernel.node.abi_node.n_outputs:
             raise errors.InternalError(
                 None, None, f"the Python kernel returned {len(results)} results, "
-                f"{kernel.node.face.n_outputs} were expected")
-        for i in range(kernel.node.face.n_outputs):
-            tensor_from_array(results[i], kernel.node.face.output_dtypes[i], outputs[i], True)
+                f"{kernel.node.abi_node.n_outputs} were expected")
+        for i in range(kernel.node.abi_node.n_outputs):
+            tensor_from_array(results[i], kernel.node.abi_node.output_dtypes[i], outputs[i], True)
         code[0] = HR_OK
     except KeyboardInterrupt:
-        # Not the kernel's error: the step, once it is over, raises it.
+        # Not an error of the kernel: the step raises it when it is over.
         PyErr_SetInterrupt()
         code[0] = run_fail_text(run, HR_CANCELLED, "interrupted")
     except RunEnded:
@@ -206,7 +206,7 @@ cdef void compute_in_python(Run* run, NodeKernel kernel, const hr_tensor* const*
 
 
 def make_table(library):
-    """A table capsule over a PythonKernels; it and its rows live as long as the process."""
+    """A kernel table for a PythonKernels; it lives as long as the process."""
     ops = sorted(library.ops())
     cdef hr_kernel_table* table = <hr_kernel_table*>PyMem_Malloc(sizeof(hr_kernel_table))
     cdef hr_kernel* rows = <hr_kernel*>PyMem_Malloc(sizeof(hr_kernel) * (len(ops) + 1))
@@ -223,6 +223,7 @@ def make_table(library):
         rows[n].compute = compute
         rows[n].destroy = destroy
         n += 1
+    memset(table, 0, sizeof(hr_kernel_table))
     table.size = sizeof(hr_kernel_table)
     table.abi = HR_KERNEL_ABI
     table.library = strdup(library.library.encode())

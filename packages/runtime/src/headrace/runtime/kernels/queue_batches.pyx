@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Batches of a queue's elements: put together for a dequeue, taken apart for an enqueue."""
+"""Batches of queue elements: joined for a dequeue, split for an enqueue."""
 
 from libc.stdint cimport int32_t, int64_t
 from cython.operator cimport dereference, preincrement
@@ -14,8 +14,8 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.state.queue cimport Element, QueueSpec, Waiter
 
 
-cdef hr_code deliver(Waiter* w) noexcept nogil:
-    """Hands the one element on, or puts the elements of a batch together."""
+cdef hr_code complete_dequeue(Waiter* w) noexcept nogil:
+    """Returns the one element, or joins the elements of a batch."""
     cdef int32_t c
     cdef hr_code code = HR_OK
     if not w.many:
@@ -88,7 +88,7 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
 
 cdef void copy_padded(const hr_tensor* src, hr_tensor* dst, int dimension, int64_t from_,
                       int64_t to) noexcept nogil:
-    """Copies src into the corner of dst; from_ and to count elements."""
+    """Copies src into the first corner of dst; from_ and to count elements."""
     cdef hr_tensor a
     cdef hr_tensor b
     cdef int64_t i, inner_from = 1, inner_to = 1, size

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Kernels of queues, which are used without holding a thread."""
+"""Kernels of queue ops; blocked ones hold no thread."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
@@ -21,7 +21,7 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY, SESSION_CONSTANT, add_own_kernels
 from headrace.runtime.state.queue cimport LEAST, RANDOM, Element, Queue, QueueSpec, Waiter
 from headrace.runtime.kernels.queue_batches cimport slice_of
-from headrace.runtime.kernels.queue_making cimport create_queue, destroy_state
+from headrace.runtime.kernels.queue_creation cimport create_queue, destroy_state
 
 
 cdef extern from "memory/dtype_names.hpp" namespace "headrace" nogil:
@@ -58,7 +58,8 @@ cdef extern from *:
       w->held = headrace::ObjectRef(&q->object);
       return one;
     }
-    // Watches for a cancellation, then queues up; the waiter may be gone when this returns.
+    // Registers for a cancellation, then enters the queue; the waiter may be freed when this
+    // returns.
     static void submit(Queue::Waiters& one) {
       Waiter* w = one.front().get();
       w->token = w->ctx->api->on_cancel(w->ctx, cancel_waiter, w);
@@ -128,7 +129,7 @@ cdef hr_code create_node(hr_node* node, void** state) noexcept nogil:
 
 
 cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) noexcept nogil:
-    """Whether a component (less its first `skip` dimensions) has the declared shape."""
+    """Whether a component, without its first `skip` dimensions, has the declared shape."""
     cdef int i
     if component >= spec.ranks.size() or spec.ranks[component] < 0:
         return True
@@ -159,7 +160,7 @@ cdef hr_code fail_memory(hr_ctx* ctx) noexcept nogil:
 
 cdef hr_code check(hr_ctx* ctx, Queue* q, GraphNode* node, const hr_tensor* const* inputs,
                    int skip) noexcept nogil:
-    cdef int32_t i, n = node.face.n_inputs - 1
+    cdef int32_t i, n = node.abi_node.n_inputs - 1
     cdef string text
     if q == NULL:
         return fail_no_queue(ctx)
@@ -195,7 +196,7 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
     if code != HR_OK:
         done(argument, code)
         return
-    for i in range(1, node.face.n_inputs):
+    for i in range(1, node.abi_node.n_inputs):
         if inputs[i].owner != NULL:
             kept.share(inputs[i][0])
         elif copy_tensor(inputs[i], kept.get()) != HR_OK:
@@ -224,7 +225,7 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
         return
     one = new_waiter(q, ctx, 1, done, argument)
     for row in range(inputs[1].dims[0]):
-        for i in range(1, node.face.n_inputs):
+        for i in range(1, node.abi_node.n_inputs):
             slice_of(inputs[i], row, &slice_)
             if copy_tensor(&slice_, kept.get()) != HR_OK:
                 done(argument, fail_memory(ctx))
@@ -265,7 +266,7 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
         wanted = (<int32_t*>inputs[1].data)[0]
     if q == NULL:
         code = fail_no_queue(ctx)
-    elif <size_t>node.face.n_outputs != q.spec.types.size():
+    elif <size_t>node.abi_node.n_outputs != q.spec.types.size():
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
                              "the queue has another number of components than are dequeued")
     elif many and inputs[1].rank != 0:
@@ -275,9 +276,9 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
     elif wanted < 0:
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "dequeue_many takes 0 or more elements")
     else:
-        for i in range(node.face.n_outputs):
-            if node.face.output_dtypes[i] != q.spec.types[i] and code == HR_OK:
-                code = fail_types(ctx, i, q.spec.types[i], node.face.output_dtypes[i],
+        for i in range(node.abi_node.n_outputs):
+            if node.abi_node.output_dtypes[i] != q.spec.types[i] and code == HR_OK:
+                code = fail_types(ctx, i, q.spec.types[i], node.abi_node.output_dtypes[i],
                                   "dequeue expects ")
     if code != HR_OK:
         done(argument, code)
@@ -288,7 +289,7 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
     w.many = many
     w.up_to = up_to
     w.outputs = outputs
-    w.n_outputs = node.face.n_outputs
+    w.n_outputs = node.abi_node.n_outputs
     submit(one)
 
 

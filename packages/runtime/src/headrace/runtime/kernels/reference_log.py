@@ -1,17 +1,17 @@
-"""Says, once per op, that a kernel written in Python was taken: such a kernel is slow."""
+"""Logs, once per op, that a Python kernel was chosen: such kernels are slow."""
 
 from __future__ import annotations
 
 import logging
 
 _LOGGER = logging.getLogger("headrace.runtime")
-# They call Python because that is what they are for.
+# Calling Python is the purpose of these ops.
 _PYTHON_BY_NATURE = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _logged: dict[str, object] = {}
 
 
 def log_once(op: str, node: str, library: str) -> None:
-    """Logs a warning the first time that an op is computed by a library written in Python."""
+    """Logs a warning the first time that a Python library computes an op."""
     if op in _PYTHON_BY_NATURE:
         return
     mine = object()

@@ -1,4 +1,4 @@
-// Shape rules as checks, for kernels that find the shapes of their outputs themselves.
+// Shape rules as checks, for kernels that compute the shapes of their outputs.
 #pragma once
 #include "headrace/kernel.h"
 #include "headrace/shape_rules.h"
@@ -8,7 +8,7 @@ namespace headrace {
 using ::hr_shape_fn;
 using ::hr_shape_rule_by_name;
 
-// The rule's error, if the inputs break it; the outputs stay as they were.
+// The rule's error, if the inputs violate it; the outputs do not change.
 inline hr_code check_shapes(hr_shape_fn rule, hr_request* request) noexcept {
   if (!rule) return HR_OK;
   hr_tensor before[16];

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Kernels that make, read and assign variables, of both kinds, and the ops that only order others.
+"""Kernels that create, read and assign variables of both kinds, and ops that only order others.
 
-A reference variable's value is read by `_ReadSlot`, which passes/read_slots.pyx puts before any
-input that wants a value; a resource variable's by ReadVariableOp. Both pin the slot's buffer.
+`_ReadSlot`, which passes/read_slots.pyx inserts before inputs that need a value, reads a reference
+variable; ReadVariableOp reads a resource variable. Both pin the slot's buffer.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -77,7 +77,7 @@ cdef hr_object* make_slot(void* argument) noexcept nogil:
 
 
 cdef void set_empty_value(Slot* slot, hr_tensor* declared) noexcept nogil:
-    """The value of a reference variable without elements: there is one only, so it needs no Assign."""
+    """The only value of a reference variable without elements, which needs no Assign."""
     cdef OwnedTensor made
     cdef hr_tensor* value = made.get()
     cdef int empty = 0
@@ -178,7 +178,7 @@ cdef hr_code fail_no_variable(hr_ctx* ctx) noexcept nogil:
 
 cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
-    """Pins the value if it is as planned; the output comes with the planned shape and dtype.
+    """Pins the value if it has the planned shape and dtype, which the output has.
 
     plan: one of READ_*.
     """
@@ -203,7 +203,7 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
 
 
 cdef hr_code prepare_read(void* state, hr_request* request) noexcept nogil:
-    """The planner sets the shape, for it knows what the variable holds by then."""
+    """Sets no shape: the planner knows what the variable holds at this point."""
     request.outputs[0].rank = 0
     return HR_OK
 
@@ -254,7 +254,7 @@ cdef hr_code variable_shape(hr_ctx* ctx, void* state, void* plan, const hr_tenso
 # ---- assigning --------------------------------------------------------------------------------------
 
 cdef hr_code prepare_assign(void* state, hr_request* request) noexcept nogil:
-    """An output is the variable itself; what shapes are allowed is asked when the op runs."""
+    """The output is the variable itself; its shape is checked when the op runs."""
     cdef int i
     cdef hr_tensor* out
     cdef const hr_tensor* value = request.inputs[1]
@@ -303,7 +303,7 @@ cdef hr_code assign_any(hr_ctx* ctx, void* state, void* plan, const hr_tensor* c
 cdef hr_code assign_same_shape(hr_ctx* ctx, void* state, void* plan,
                                const hr_tensor* const* inputs, hr_tensor* const* outputs,
                                void* workspace) noexcept nogil:
-    """As assign_any, if the variable has that shape: the declared one while it has no value."""
+    """As assign_any, if the variable has the same shape; without a value, the declared one."""
     cdef Slot* slot = slot_of(inputs[0])
     cdef hr_tensor held
     if slot == NULL:
@@ -312,7 +312,7 @@ cdef hr_code assign_same_shape(hr_ctx* ctx, void* state, void* plan,
     if slot.initialised:
         held = slot.value.get()[0]
     else:
-        # A reference variable of unknown shape begins as a scalar, as in TensorFlow.
+        # A reference variable of unknown shape starts as a scalar, as in TensorFlow.
         held.rank = slot.declared_rank if slot.declared_rank >= 0 else 0
         if held.rank > 0:
             memcpy(held.dims, slot.declared_dims, held.rank * sizeof(int64_t))
@@ -408,7 +408,7 @@ cdef hr_code prepare_const(void* state, hr_request* request) noexcept nogil:
 
 cdef hr_code give_const(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, void* workspace) noexcept nogil:
-    """Only called once per specialisation; the attribute's memory lives as long as the node."""
+    """Called once per specialisation; the attribute's memory lives as long as the node."""
     cdef const hr_tensor* value = NULL
     if (<node_api*>(<hr_node*>state).api).attr_tensor(<hr_node*>state, "value", &value) == HR_OK:
         outputs[0][0] = value[0]

@@ -26,10 +26,10 @@ cdef extern from "numpy/arrayobject.h":
     object PyArray_NewCopy(cnp.ndarray, cnp.NPY_ORDER)
 
 
-# NumPy's type number by DataType; those of ml_dtypes are asked for when first met.
+# NumPy's type number by DataType; those of ml_dtypes are looked up at first use.
 cdef int type_numbers[32]
 cdef list descriptors = [None] * 32
-EXTENDED_DTYPES = (HR_BFLOAT16, HR_FLOAT8_E5M2, HR_FLOAT8_E4M3FN)  # NumPy has them from ml_dtypes
+EXTENDED_DTYPES = (HR_BFLOAT16, HR_FLOAT8_E5M2, HR_FLOAT8_E4M3FN)  # types of ml_dtypes
 for _number in range(32):
     type_numbers[_number] = -1
 
@@ -67,7 +67,7 @@ cdef int import_dtype(hr_dtype dtype) except -1:
 
 
 cdef class BufferHolder:
-    """Keeps counted memory alive under an array."""
+    """Keeps the counted memory of an array alive."""
     cdef OwnedTensor tensor
 
 
@@ -85,7 +85,7 @@ cdef object strings_from(const hr_tensor* t):
 
 
 cdef object no_array(const hr_tensor* t, error):
-    """The error of a tensor whose sizes, without the zeros, multiply beyond what NumPy can count."""
+    """The error of a tensor whose sizes, zeros excluded, have a product beyond NumPy's limit."""
     dims = [t.dims[i] for i in range(t.rank)]
     return errors.ResourceExhaustedError(None, None, f"NumPy has no array of shape {dims}: {error}")
 
@@ -104,7 +104,7 @@ cdef object array_from_tensor(const hr_tensor* t):
 
 
 cdef object fetched(hr_tensor* t):
-    """The caller's own array: memory of a large counted tensor is handed over with its reference."""
+    """An array that the caller owns: the memory of a large counted tensor moves with its reference."""
     cdef BufferHolder holder
     cdef cnp.ndarray out
     if t.dtype == HR_STRING:
@@ -174,7 +174,7 @@ cdef object tensor_from_array(object value, hr_dtype dtype, hr_tensor* t, bint c
         value = np.asarray(value, dtype=None if dtype == HR_STRING else descriptor(dtype))
     array = value
     if not 0 <= dtype < 32 or type_numbers[dtype] < 0:
-        descriptor(dtype)  # asks for its number; raises where it has none
+        descriptor(dtype)  # looks up its type number; raises if there is none
     if dtype != HR_STRING and (cnp.PyArray_TYPE(array) != type_numbers[dtype] or
                                not cnp.PyArray_ISCARRAY_RO(array)):
         wanted = descriptor(dtype)

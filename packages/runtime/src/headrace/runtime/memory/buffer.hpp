@@ -12,11 +12,11 @@
 
 struct hr_buffer {
   std::atomic<int32_t> references;
-  hr_dtype elements;   // HR_STRING, HR_RESOURCE, HR_VARIANT: destroyed at the last release
+  hr_dtype elements;   // HR_STRING, HR_RESOURCE, HR_VARIANT: the last release destroys them
   int32_t size_class;  // -1: not from the allocator's classes
   int64_t bytes;       // as asked for
   void* data;
-  void (*destroy)(hr_buffer*);  // what the last release calls
+  void (*destroy)(hr_buffer*);  // called by the last release
   hr_buffer* next;              // in a free list
 };
 
@@ -25,7 +25,7 @@ namespace headrace {
 inline void buffer_retain(hr_buffer* b) {
   if (b) b->references.fetch_add(1, std::memory_order_relaxed);
 }
-// True: that was the last reference.
+// True: this was the last reference.
 inline bool buffer_drop(hr_buffer* b) {
   return b->references.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
@@ -36,7 +36,7 @@ inline void buffer_release(hr_buffer* b) {
   if (b && buffer_drop(b)) b->destroy(b);
 }
 
-// A counted reference to a buffer; takes over the count that it is made with.
+// A counted reference to a buffer; it owns the count that it is constructed with.
 class BufferRef {
  public:
   explicit BufferRef(hr_buffer* counted) : buffer_(counted) {}
@@ -52,7 +52,7 @@ class BufferRef {
   hr_buffer* buffer_;
 };
 
-// A tensor that counts its memory. Without memory of its own (owner null) it is a plain tensor.
+// A tensor that owns a count of its memory; with a null owner it is a plain tensor.
 class OwnedTensor {
  public:
   OwnedTensor() { tensor_.owner = nullptr; }
@@ -68,13 +68,13 @@ class OwnedTensor {
 
   hr_tensor* get() { return &tensor_; }
   const hr_tensor* get() const { return &tensor_; }
-  // Takes over a count; what was held is released.
+  // Takes ownership of a count; the old value is released.
   void own(const hr_tensor& counted) {
     hr_buffer* before = tensor_.owner;
     tensor_ = counted;
     buffer_release(before);
   }
-  // Counts another holder's tensor once more.
+  // Shares the tensor of another holder.
   void share(const hr_tensor& tensor) {
     buffer_retain(tensor.owner);
     own(tensor);
@@ -87,12 +87,12 @@ class OwnedTensor {
     tensor_.owner = owner;
     buffer_release(before);
   }
-  // Takes over what another holds; what was held is released.
+  // Moves the value of another holder here; the old value is released.
   void take_from(OwnedTensor& other) {
     if (this != &other) own(other.take());
   }
   void reset() { buffer_release(std::exchange(tensor_.owner, nullptr)); }
-  // The tensor with its count, which is the caller's from now on.
+  // The tensor with its count, which the caller owns from now on.
   hr_tensor take() {
     hr_tensor taken = tensor_;
     tensor_.owner = nullptr;
@@ -104,14 +104,14 @@ class OwnedTensor {
   hr_tensor tensor_;
 };
 
-// For those who look at the tensors and count nothing.
+// For code that reads the tensors without counting them.
 inline hr_tensor* tensors_of(OwnedTensor* first) {
   static_assert(sizeof(OwnedTensor) == sizeof(hr_tensor) && std::is_standard_layout_v<OwnedTensor>,
                 "an array of the one is read as an array of the other");
   return reinterpret_cast<hr_tensor*>(first);
 }
 
-// Tensors that count their memory; up to FEW of them need no heap.
+// Tensors that own counts of their memory; up to FEW of them need no heap.
 class OwnedTensors {
  public:
   OwnedTensors() = default;
@@ -121,7 +121,7 @@ class OwnedTensors {
     if (first_ == few()) std::destroy_n(first_, n_);
   }
 
-  // To be called once. False: no memory.
+  // Call once. False: out of memory.
   bool hold(size_t n) noexcept {
     if (n <= FEW) {
       std::uninitialized_default_construct_n(few(), n);

@@ -32,10 +32,10 @@ cdef extern from "memory/buffer.hpp" namespace "headrace" nogil:
         void lock()
         void unlock()
 
-# A buffer of at least `bytes`, 64-byte aligned, one reference, uninitialised; zeroed where
-# `elements` is string, resource or variant. Null: out of memory.
+# A buffer of at least `bytes`, 64-byte aligned, with one reference; uninitialised, or zeroed for
+# strings, resources and variants. Null: out of memory.
 cdef hr_buffer* buffer_new(int64_t bytes, hr_dtype elements) noexcept nogil
-# How many blocks were ever taken from the C library: the tests' proof that a second run takes none.
+# The number of blocks ever taken from the C library; tests check that a second run takes none.
 cdef int64_t buffers_from_system() noexcept nogil
 # Sets t->bytes from its dims; -1 if the product overflows or a dimension is negative.
 cdef int set_bytes(hr_tensor* t) noexcept nogil

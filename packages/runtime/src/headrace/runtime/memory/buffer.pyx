@@ -1,9 +1,9 @@
 # cython: language_level=3
 """Counted memory from a caching allocator.
 
-Fresh pages are what large tensors cost (40 MB: 18 ms new, 1 ms reused), so blocks go back to free
-lists by size class, four classes to a power of two, and from there out again. What lies in the
-free lists is bounded; beyond that, blocks go back to the C library.
+Fresh pages dominate the cost of large tensors (40 MB: 18 ms new, 1 ms reused), so freed blocks go
+to free lists by size class, four classes per power of two, and are reused from there. The free
+lists are bounded; blocks beyond the bound go back to the C library.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -140,7 +140,7 @@ cdef void destroy_elements(buffer_fields* b) noexcept nogil:
 
 
 cdef void give_back(hr_buffer* b) noexcept nogil:
-    """The end of a buffer without references: its elements end, its memory is kept for the next."""
+    """Ends a buffer without references: destroys its elements and keeps its memory for reuse."""
     global cached_bytes
     cdef buffer_fields* f = fields(b)
     if not is_plain(f.elements):
@@ -163,7 +163,7 @@ cdef void give_back(hr_buffer* b) noexcept nogil:
     free_locks[number].unlock()
 
 
-# A fork waits until nobody holds one of the locks: in the child, nobody would give it back.
+# A fork waits until no thread holds one of the locks: in the child, no thread would release it.
 cdef extern from "<pthread.h>" nogil:
     int pthread_atfork(void (*prepare)() noexcept nogil, void (*parent)() noexcept nogil,
                        void (*child)() noexcept nogil)
@@ -191,7 +191,7 @@ cdef int64_t buffers_from_system() noexcept nogil:
 
 
 def blocks_taken_from_system() -> int:
-    """How many blocks the allocator ever asked of the C library."""
+    """The number of blocks that the allocator ever took from the C library."""
     return buffers_from_system()
 
 
@@ -199,7 +199,7 @@ def set_cached_bytes_limit(int64_t limit) -> None:
     """Bounds the blocks from 64 KiB on that the allocator keeps for later tensors.
 
     Args:
-      limit: bytes; a block that is let go beyond it goes back to the C library.
+      limit: bytes; blocks freed beyond it go back to the C library.
     """
     global CACHED_BYTES_LIMIT
     cached_lock.lock()
@@ -245,7 +245,7 @@ cdef void copy_elements(const hr_tensor* src, hr_tensor* dst) noexcept nogil:
     if src.data == dst.data or src.bytes == 0:
         return
     if not is_plain(dst.dtype):
-        # New elements are counted first: src may share owners with what dst drops.
+        # New elements are counted first: src may share owners with the old elements of dst.
         n = src.bytes // hr_dtype_size(src.dtype)
         if src.dtype == HR_STRING:
             strings = <hr_string*>src.data

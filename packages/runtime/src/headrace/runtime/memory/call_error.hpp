@@ -1,4 +1,4 @@
-// The text of an error, kept for the call that fails.
+// The text of the error of one failing call.
 #pragma once
 #include <algorithm>
 #include <mutex>
@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-// One text per calling thread: concurrent calls of one node's create or prepare do not meet.
+// One text per calling thread, so that concurrent calls of one node's create or prepare do not mix.
 class CallError {
  public:
   void assign(std::string text) {
@@ -18,7 +18,7 @@ class CallError {
     if (found == texts_.end()) texts_.emplace_back(std::this_thread::get_id(), std::move(text));
     else found->second = std::move(text);
   }
-  // The calling thread's text, which is forgotten.
+  // Returns the calling thread's text and clears it.
   std::string take() {
     std::lock_guard<std::mutex> hold(lock_);
     auto found = find();

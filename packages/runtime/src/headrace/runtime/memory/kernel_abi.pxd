@@ -106,7 +106,7 @@ cdef extern from "headrace/kernel.h" nogil:
         int32_t shape_depends_on_data
 
     enum:
-        HR_KERNEL_VIEW, HR_KERNEL_DATA_SHAPE, HR_KERNEL_PRIVATE_IN
+        HR_KERNEL_VIEW, HR_KERNEL_DATA_SHAPE, HR_KERNEL_PRIVATE_IN, HR_KERNEL_SERIAL
 
     ctypedef struct hr_kernel:
         const char* op
@@ -125,6 +125,18 @@ cdef extern from "headrace/kernel.h" nogil:
         uint64_t value_inputs
         uint64_t (*shape_inputs)(const hr_node*, const hr_tensor* const*) noexcept nogil
 
+    enum:
+        HR_FUSE_INSTRUCTION, HR_FUSE_REDUCTION, HR_FUSE_BIAS, HR_FUSE_NORMALIZATION
+        HR_FUSE_ACTIVATION
+
+    ctypedef struct hr_fusible_op:
+        const char* fused_op
+        const char* op
+        int32_t role
+        const char* name
+        const char* attribute
+        const char* fused_attribute
+
     ctypedef struct hr_kernel_table:
         uint32_t size
         uint32_t abi
@@ -133,3 +145,6 @@ cdef extern from "headrace/kernel.h" nogil:
         uint32_t kernel_size
         int32_t n_kernels
         const hr_kernel* kernels
+        uint32_t fusible_op_size
+        int32_t n_fusible_ops
+        const hr_fusible_op* fusible_ops

@@ -1,5 +1,5 @@
-// What the plans of a session may hold: arenas, under way or idle, and folded constants. Whoever
-// would go beyond the limit is refused, with the names of the largest holders.
+// The memory limit of a session's plans: arenas, in use or idle, and folded constants. A request
+// beyond the limit is refused, with the names of the largest holders.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ class MemoryAccount {
  public:
   explicit MemoryAccount(int64_t limit) : limit_(limit) {}
 
-  // False: there is no room. `holder` is named in errors until it gives everything back.
+  // False: the limit is reached. `holder` is named in errors until it has given everything back.
   bool take(const void* holder, int64_t bytes) {
     std::lock_guard<std::mutex> hold(lock_);
     if (bytes > limit_ - taken_) return false;
@@ -38,7 +38,7 @@ class MemoryAccount {
     holders_.erase(holder);
   }
 
-  // What an error says of it: the limit, what is taken, and who holds the most.
+  // The text for errors: the limit, what is in use, and the largest holders.
   std::string text() {
     std::lock_guard<std::mutex> hold(lock_);
     std::vector<Holder> most;

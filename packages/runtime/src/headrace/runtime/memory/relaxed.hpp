@@ -4,8 +4,8 @@
 
 namespace headrace {
 
-// Reads and writes are whole, and see one another at some time. What they announce must be
-// published otherwise. Copyable, unlike std::atomic, so that vectors can hold it.
+// Reads and writes are atomic and become visible eventually. They do not publish other memory.
+// Copyable, unlike std::atomic, so that vectors can contain it.
 template <class T>
 class Relaxed {
  public:
@@ -19,7 +19,7 @@ class Relaxed {
 
   T get() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   void set(T value) { __atomic_store_n(&value_, value, __ATOMIC_RELAXED); }
-  // Returns what was there. Ordered with every other such exchange.
+  // Returns the old value. All such exchanges have one order.
   T swap(T value) { return __atomic_exchange_n(&value_, value, __ATOMIC_SEQ_CST); }
   // For readers that load it atomically themselves, as kernel.h's hr_cancelled does.
   const volatile T* address() const { return &value_; }

@@ -1,4 +1,4 @@
-// Decodes a TensorProto message into memory, refusing what its bytes cannot mean.
+// Decodes a TensorProto message into memory; malformed messages are refused.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@
 
 namespace headrace {
 
-// A tensor that a message describes by fewer bytes than it has may be this large at most.
+// The most bytes of a tensor whose message is shorter than the tensor itself.
 constexpr int64_t kLargestExpandedTensor = std::numeric_limits<int32_t>::max();
 
 struct ShapeProto {
@@ -58,7 +58,7 @@ struct TensorHeader {
   }
 };
 
-// The field of TensorProto in which values of a dtype lie; 0: none.
+// The field of TensorProto that holds values of a dtype; 0: none.
 inline uint32_t value_field(hr_dtype dtype) {
   switch (dtype) {
     case HR_FLOAT: return 5;
@@ -88,7 +88,7 @@ inline uint32_t value_field(hr_dtype dtype) {
   }
 }
 
-// Everything about the tensor but its values.
+// Reads everything except the values.
 inline bool parse_tensor_header(std::string_view proto, TensorHeader& header) {
   ShapeProto shape;
   WireReader reader(proto);
@@ -142,7 +142,7 @@ inline bool parse_tensor_header(std::string_view proto, TensorHeader& header) {
   return true;
 }
 
-// Whether the message can be decoded, into the dtype where that is not 0; what is wrong, where not.
+// Whether the message can be decoded, into the dtype if that is not 0; sets `problem` if not.
 inline bool check_tensor(std::string_view proto, hr_dtype dtype, std::string& problem) {
   TensorHeader header;
   bool good = parse_tensor_header(proto, header);
@@ -184,7 +184,8 @@ int64_t fill(std::string_view proto, uint32_t field, uint32_t wire, void* to, in
 
 template <typename To>
 int64_t fill_integers(std::string_view proto, uint32_t field, void* to, int64_t elements) {
-  return fill<To>(proto, field, HR_WIRE_VARINT, to, elements, [](uint64_t raw) { return static_cast<To>(raw); });
+  return fill<To>(proto, field, HR_WIRE_VARINT, to, elements,
+                  [](uint64_t raw) { return static_cast<To>(raw); });
 }
 
 inline int64_t fill_strings(std::string_view proto, hr_string* to, int64_t elements) {
@@ -242,7 +243,8 @@ inline bool decode_tensor_values(std::string_view proto, TensorHeader& header, v
                          [](uint64_t raw) { return static_cast<uint32_t>(raw); });
       break;
     case HR_DOUBLE:
-      n = fill<uint64_t>(proto, field, HR_WIRE_FIXED64, to, elements, [](uint64_t raw) { return raw; });
+      n = fill<uint64_t>(proto, field, HR_WIRE_FIXED64, to, elements,
+                         [](uint64_t raw) { return raw; });
       break;
     case HR_COMPLEX64:
       n = fill<uint32_t>(proto, field, HR_WIRE_FIXED32, to, 2 * elements,
@@ -250,7 +252,8 @@ inline bool decode_tensor_values(std::string_view proto, TensorHeader& header, v
       n = n < 0 || n % 2 ? -1 : n / 2;
       break;
     case HR_COMPLEX128:
-      n = fill<uint64_t>(proto, field, HR_WIRE_FIXED64, to, 2 * elements, [](uint64_t raw) { return raw; });
+      n = fill<uint64_t>(proto, field, HR_WIRE_FIXED64, to, 2 * elements,
+                         [](uint64_t raw) { return raw; });
       n = n < 0 || n % 2 ? -1 : n / 2;
       break;
     case HR_BOOL:

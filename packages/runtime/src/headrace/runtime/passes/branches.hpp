@@ -1,4 +1,4 @@
-// In which branches of conditions a node lies: it is dead in a run that does not take one of them.
+// The branches of conditions that contain a node: it is dead in runs that do not take all of them.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,8 @@ class Branches {
     node_ = node;
     merges_ = merges;
   }
-  // predicate: what decides the producer, a Switch, whose output `port` the edge is; -1: no Switch.
+  // predicate: the value that decides the producer, a Switch; port: the output of the edge. -1: the
+  // producer is not a Switch.
   void add(int32_t producer, int32_t predicate, int32_t port) {
     auto& mine = of_[node_];
     mine.insert(mine.end(), of_[producer].begin(), of_[producer].end());
@@ -28,7 +29,7 @@ class Branches {
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     if (!merges_) return;
-    // Both branches of one predicate meet here: one of them is taken.
+    // Both branches of a predicate join here, and one of them is taken.
     std::vector<int64_t> left;
     for (size_t i = 0; i < mine.size(); ++i) {
       if (i + 1 < mine.size() && mine[i] % 2 == 0 && mine[i + 1] == mine[i] + 1) ++i;

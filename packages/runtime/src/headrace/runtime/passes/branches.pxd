@@ -1,4 +1,4 @@
-"""In which branches of conditions a node lies (branches.hpp)."""
+"""The branches of conditions that contain a node (branches.hpp)."""
 
 from libc.stdint cimport int32_t
 from libcpp cimport bool as cbool

@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Merges nodes that must give the same values (white paper §5.1).
 
-Two nodes are one where op, attributes, inputs, control inputs and device agree, and the op has no
-state and hands out no references. Inputs of commutative ops may stand in another order.
+Two nodes are merged if op, attributes, inputs, control inputs and device are equal and the op has
+no state and no reference outputs. The inputs of commutative ops may be in another order.
 """
 
 from libc.stdint cimport int32_t, uint64_t
@@ -22,7 +22,7 @@ cdef extern from *:
     """
     #include <cstring>
     #include <string_view>
-    // Long values (constants) are told apart by their ends and their size.
+    // The hash of a long value (a constant) covers its ends and its size.
     static inline uint64_t headrace_hash(std::string_view bytes) {
       if (bytes.size() > 256) {
         std::hash<std::string_view> hash;
@@ -83,7 +83,7 @@ cdef void _merge(GraphIR ir, vector[int32_t]& order) noexcept nogil:
             slots[slot] = i
     if not merged_any:
         return
-    for i in order:  # again: edges that close loops point at nodes that come later
+    for i in order:  # again: back edges of loops point at later nodes
         if not ir.nodes[i].removed:
             _rewire(ir, &ir.nodes[i], stands_for)
     for e in range(ir.fetches.size()):
@@ -112,7 +112,7 @@ cdef inline bint _may_merge(IRNode* node) noexcept nogil:
 
 
 cdef inline cbool _matters(string_view key) noexcept nogil:
-    """Attributes that are notes to others, and device requests that placement has heard."""
+    """Annotations for other programs, and device requests that placement has already used."""
     return not (key.size() > 0 and key.data()[0] == c"_" and (
         key == string_view(<const char*>b"_class")
         or key == string_view(<const char*>b"_output_shapes")

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""What a run is fed, checked against the placeholders before anything runs.
+"""Fed values are checked against their placeholders before anything runs.
 
-A wrong value is its sender's error: InvalidArgumentError with TensorFlow's words, the tensor's name
-and both shapes or dtypes.
+A wrong value is an InvalidArgumentError with TensorFlow's words, the name of the tensor and both
+shapes or dtypes.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -35,13 +35,13 @@ cdef int note_feed_shapes(Program program, int producer) except -1:
             continue
         value = program.values[program.feeds[i]]
         source = program.nodes[value.node].source
-        # Any tensor may be fed; only placeholders declare what they take.
+        # Any tensor may be fed; only placeholders declare a dtype and a shape.
         program.feed_ranks[i] = _declared(source, producer, &program.feed_dims[i])
     return 0
 
 
 cdef int32_t _declared(GraphNode* source, int producer, vector[int64_t]* dims) except -2:
-    """The rank that a placeholder declares, -1 for none, and the sizes."""
+    """The rank that a placeholder declares, or -1, and the sizes."""
     if not text_of(source.op).startswith("Placeholder"):
         return -1
     cdef int32_t rank = _shape_attribute(source, string_view(<const char*>b"shape"), 0, dims)

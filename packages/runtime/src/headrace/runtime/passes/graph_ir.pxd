@@ -1,7 +1,7 @@
-"""The part of a graph that a program runs, while passes still change it.
+"""The intermediate representation that passes transform: the nodes that a program runs.
 
-Nodes have lists of edges of their own in two shared arrays; a pass that lengthens a list moves it
-to the end of the array. Numbers of nodes are indices into `nodes`; `removed` ones have left.
+The edges of all nodes are lists in two shared arrays; a pass that extends a list moves it to the
+end of the array. Node numbers are indices into `nodes`; `removed` nodes are no longer part of it.
 """
 
 from libc.stdint cimport int32_t
@@ -22,11 +22,11 @@ cdef struct IRNode:
     NodeKind kind
     cbool removed
     int32_t device
-    int32_t rank             # where among equals it runs: its number in the graph, as a rule
+    int32_t rank             # its order among nodes of equal priority: usually its number in the graph
     int32_t first_input, n_inputs
     int32_t first_control, n_controls
     int32_t n_outputs
-    int32_t port             # of a FEED: which output of its source is fed
+    int32_t port             # of a FEED: the output of its source that is fed
 
 
 cdef class GraphIR:
@@ -46,16 +46,17 @@ cdef class GraphIR:
     cdef hr_dtype dtype_of(self, Edge edge) noexcept nogil
     cdef int32_t add_node(self, NodeKind kind, const string& op, const string& name,
                           GraphNode* like) except -1 nogil
-    # Gives the node a list of its own that may grow.
+    # Moves the node's list to the end of the array, so that it may grow.
     cdef int set_inputs(self, int32_t node, vector[Edge]& inputs) except -1 nogil
     cdef int set_controls(self, int32_t node, vector[int32_t]& controls) except -1 nogil
-    # Nodes in an order in which all may run; edges that close loops are left out. Nodes that
-    # change variables come as late as they can.
+    # Nodes in an order in which all can run; back edges of loops are ignored. Nodes that change
+    # variables come as late as possible.
     cdef int order(self, vector[int32_t]& sorted_nodes) except -1
 
 
 cdef inline bint gives_own_reference(const GraphNode* node) noexcept nogil:
-    """Whether a reference that the node gives is to itself, not passed on from an input."""
+    """Whether a reference output of the node refers to the node itself, not to a variable of an
+    input."""
     cdef size_t k
     for k in range(node.input_dtypes.size()):
         if node.input_dtypes[k] >= HR_REF:

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The part of a graph that a program runs, while passes still change it."""
+"""The intermediate representation that passes transform: the nodes that a program runs."""
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
@@ -23,7 +23,7 @@ cdef extern from *:
     #include <vector>
     #include <tuple>
     using min_heap = std::priority_queue<int64_t, std::vector<int64_t>, std::greater<int64_t>>;
-    // Writers: the shorter chain of inputs first, then the earlier in the graph.
+    // Writers: the one with the shorter chain of inputs first, then the earlier one in the graph.
     class writer_heap {
      public:
       void push(int32_t depth, int32_t rank, int32_t node) { heap_.emplace(depth, rank, node); }
@@ -51,7 +51,7 @@ cdef extern from *:
 
 
 cdef class GraphIR:
-    """Nodes and edges of one signature, as passes hand them on."""
+    """Nodes and edges of one signature, as passes transform them."""
 
     def __dealloc__(self):
         cdef size_t i
@@ -66,7 +66,7 @@ cdef class GraphIR:
 
     cdef int32_t add_node(self, NodeKind kind, const string& op, const string& name,
                           GraphNode* like) except -1 nogil:
-        """A node that no graph has; the caller fills its dtypes in and calls finish_face."""
+        """A synthetic node; the caller sets its dtypes and calls fill_abi_node."""
         cdef GraphNode* source = new GraphNode()
         cdef IRNode node
         self.owned.push_back(source)
@@ -118,7 +118,7 @@ cdef inline cbool _closes_loop(GraphIR ir, int32_t producer, int32_t consumer) n
 
 
 cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes) noexcept nogil:
-    """Kahn's algorithm; answers how many nodes it could not place."""
+    """Kahn's algorithm; returns the number of nodes that it could not place."""
     cdef int32_t n = <int32_t>ir.nodes.size()
     cdef int32_t i, k, producer, consumer
     cdef size_t alive = 0
@@ -184,7 +184,7 @@ cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes) noexcept nogil:
 
 cdef inline void _push(GraphIR ir, int32_t i, int32_t depth, min_heap& ready,
                        writer_heap& writers) noexcept nogil:
-    """Writers go by the length of the chain before them, as if each op took the same time."""
+    """Writers are ordered by the length of the chain before them, as if each op took the same time."""
     cdef IRNode* node = &ir.nodes[i]
     if node.entry != NULL and node.entry.writes:
         writers.push(depth, node.rank, i)
@@ -195,7 +195,7 @@ cdef inline void _push(GraphIR ir, int32_t i, int32_t depth, min_heap& ready,
 
 
 cdef inline cbool is_leading(IRNode* node) noexcept nogil:
-    """Variables and their reads come first: a shape that changed is met before any effect."""
+    """Variables and their reads come first, so that a changed shape is found before any effect."""
     if node.kind == NodeKind.READ_SLOT:
         return True
     return node.kernel != NULL and node.kernel.flags & (SESSION_CONSTANT | READS_SLOT) != 0

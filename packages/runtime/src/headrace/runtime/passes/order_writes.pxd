@@ -1,4 +1,4 @@
 from headrace.runtime.passes.graph_ir cimport GraphIR
 
-# Lets writers of a variable wait for the reads of it that nothing orders.
+# Makes writers of a variable wait for its unordered reads.
 cdef int order_writes(GraphIR ir) except -1

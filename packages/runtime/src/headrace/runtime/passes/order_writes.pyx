@@ -1,11 +1,11 @@
 # distutils: language = c++
 """Orders the reads and writes of a variable that the graph does not order (docs/state.md).
 
-A writer waits for the reads of its variable; a fetch of a reference waits for the writers. Unordered
-writers run in the order of GraphIR.order, those with the shorter chain of inputs first. Each pair is
-ordered as GraphIR.order has it, or leads to a node that nothing waits for, so no cycle can come of it.
-Reads that may not happen (behind a Switch), happen often (in a loop) or wait for something outside
-are left alone: a writer that waited for them might wait for ever.
+A writer waits for the reads of its variable; a fetch of a reference waits for the writers.
+Unordered writers run in the order of GraphIR.order: those with the shorter chain of inputs first.
+Each new edge follows GraphIR.order or leads to a node without consumers, so it cannot close a
+cycle. Reads that may not happen (behind a Switch), happen repeatedly (in a loop) or wait for
+something outside the step are not ordered: a writer that waits for them might never run.
 """
 
 from libc.stdint cimport int32_t, uint8_t
@@ -41,7 +41,7 @@ cdef class _Orderer:
     cdef GraphIR ir
     cdef Branches branches
     # Per node.
-    cdef vector[int32_t] variable      # of the references that it gives; else -1
+    cdef vector[int32_t] variable      # of its reference outputs; -1: it has none
     cdef vector[uint8_t] unsure        # may not run, or waits for something outside
     cdef vector[uint8_t] in_loop
     cdef vector[uint8_t] at_end        # reads a reference that is fetched
@@ -64,7 +64,7 @@ cdef class _Orderer:
         for f in range(self.ir.fetches.size()):
             i = self.ir.fetches[f].node
             if self.at_end[i]:
-                self.at_end[i] = 0   # a fetch may come twice
+                self.at_end[i] = 0   # a fetch may occur twice
                 self.wait_for(i, self.writers[self.variable[i]])
         return 0
 
@@ -121,7 +121,7 @@ cdef class _Orderer:
         return 0
 
     cdef int32_t predicate(self, int32_t i) noexcept nogil:
-        """The node whose value decides a Switch, seen through Identities; -1: i is no Switch."""
+        """The node whose value decides a Switch, through Identities; -1: i is not a Switch."""
         cdef IRNode* node = &self.ir.nodes[i]
         if node.kind != NodeKind.SWITCH:
             return -1

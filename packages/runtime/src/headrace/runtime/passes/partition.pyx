@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Puts Send and Recv on the edges between devices, one Recv per tensor and device (§3.2.2).
+"""Inserts Send and Recv into edges between devices, one Recv per tensor and device (§3.2.2).
 
-Feeds and fetches need none: they lie in host memory, which all CPU devices share. Control edges
-between devices stay as they are, and so do all edges inside a loop, whose iterations then need no
-loop on each device (§4.4); the executor, and the cut into segments, mind them.
+Feeds and fetches need none: they are in host memory, which all CPU devices share. Control edges
+between devices and all edges inside a loop do not change, so that loops need no copy on each device
+(§4.4); the executor and the cut into segments handle such edges.
 """
 
 from cython.operator cimport dereference
@@ -13,7 +13,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport (
-    Attributes, attributes_of, bytes_attr, finish_face, kBool, kInt, kString, kType, number_attr,
+    Attributes, attributes_of, bytes_attr, fill_abi_node, kBool, kInt, kString, kType, number_attr,
 )
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
@@ -59,7 +59,7 @@ cdef int partition(GraphIR ir) except -1:
 
 
 cdef int _find_loops(GraphIR ir, vector[int32_t]& order, vector[uint8_t]& depth) except -1:
-    """Marks the nodes that a loop runs again and again."""
+    """Marks the nodes inside loops."""
     cdef int32_t i, k
     cdef uint8_t inside
     cdef IRNode* node
@@ -80,7 +80,7 @@ cdef int _find_loops(GraphIR ir, vector[int32_t]& order, vector[uint8_t]& depth)
 
 
 cdef int32_t _send_and_receive(GraphIR ir, Edge edge, int32_t consumer, int32_t number) except -1:
-    """A Send behind the tensor and a Recv on the consumer's device; answers the Recv."""
+    """Adds a Send after the tensor and a Recv on the consumer's device; returns the Recv."""
     cdef GraphNode* producer = ir.nodes[edge.node].source
     cdef hr_dtype dtype = ir.dtype_of(edge)
     cdef int32_t source_device = ir.nodes[edge.node].device
@@ -125,5 +125,5 @@ cdef int _describe_edge(GraphIR ir, int32_t node, const string& type_key, hr_dty
                    bytes_attr(kString, <string>ir.devices[device].encode()))
     attributes.add(<string>b"send_device_incarnation", number_attr(kInt, 0))
     attributes.add(<string>b"client_terminated", number_attr(kBool, 0))
-    finish_face(source)
+    fill_abi_node(source)
     return 0

@@ -1,4 +1,4 @@
-"""What runs on each device, as graphs to look at."""
+"""The graph of each device, for RunMetadata."""
 
 from headrace.runtime.passes.program cimport Program
 

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # distutils: language = c++
-"""What runs on each device, as graphs to look at (RunMetadata.partition_graphs).
+"""The graph of each device, for RunMetadata.partition_graphs.
 
 The graphs after pruning, merging and placement, with Send and Recv where values change devices.
 """
@@ -44,7 +44,7 @@ cdef bytes partition_metadata(Program program):
 
 
 cdef list _unique_names(Program program):
-    """A name for each node: what passes add goes by the name of what it belongs to."""
+    """A name for each node; nodes that passes add are named after the node they belong to."""
     cdef size_t i
     names = []
     seen = set()

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Gives every node a device that its request, its kernels and its neighbours allow."""
+"""Assigns every node a device that its request, its kernels and its colocation group allow."""
 
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t, uint64_t
@@ -80,7 +80,7 @@ cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& typ
                 if kernel != NULL:
                     feasible |= type_masks[t]
             if feasible == 0 and node.kind == NodeKind.READ_SLOT:
-                feasible = all_devices  # it goes where its variable is
+                feasible = all_devices  # it runs on the device of its variable
             if feasible == 0:
                 with gil:
                     raise _no_kernel(ir, node)
@@ -130,7 +130,7 @@ _FIELD = re.compile(
 def parse_device(text):
     """Reads a device specification, such as "/job:localhost/task:0/device:CPU:1" or "/cpu:1".
 
-    Returns: a dict with those of job, replica, task, type, index that it says.
+    Returns: a dict with the parts that it contains: job, replica, task, type, index.
     Raises: ValueError for text that is none.
     """
     fields = {}
@@ -171,7 +171,7 @@ cdef uint64_t _devices_that_match(GraphIR ir, GraphNode* source) except? 0:
     return mask
 
 
-# ---- what must stand together ------------------------------------------------------------------
+# ---- colocation ------------------------------------------------------------------
 
 
 cdef inline int32_t _root(vector[int32_t]& group, int32_t i) noexcept nogil:
@@ -225,7 +225,7 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
             if name.size() > 5 and (
                     string_view(name.data(), 5) == string_view(<const char*>b"loc:@")):
                 name = string_view(name.data() + 5, name.size() - 5)
-                # A node that was pruned still names the group.
+                # The name of a pruned node still identifies the group.
                 found = by_name.find(name)
                 if found == by_name.end():
                     by_name[name] = i

@@ -1,8 +1,8 @@
-"""A program: what one signature (feeds, fetches, targets) runs, free of shapes.
+"""A program: the nodes that one signature (feeds, fetches, targets) runs, for any shapes.
 
 Arrays, not objects: node i of `nodes` reads values `inputs[first_input : +n_inputs]`, waits for
-nodes `controls[first_control : +n_controls]` and makes values `first_output : +n_outputs`.
-Nodes stand in topological order; only an edge from NextIteration to Merge points back.
+nodes `controls[first_control : +n_controls]` and makes values `first_output : +n_outputs`. Nodes
+are in topological order, except for edges from NextIteration to Merge.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -16,9 +16,9 @@ from headrace.runtime.graph.session_graph cimport SessionGraph
 
 cdef struct ProgramNode:
     GraphNode* source        # name, attributes, state; synthetic ones are owned by the program
-    const hr_kernel* kernel  # the chosen row; null unless KERNEL or READ_SLOT
+    const hr_kernel* kernel  # the chosen kernel; null unless KERNEL or READ_SLOT
     NodeKind kind
-    bint awaited             # a target, or another waits for its end: runs though nobody reads it
+    bint awaited             # a target, or the source of a control edge: runs even if nothing reads it
     int32_t device           # index into Program.devices
     int32_t first_input, n_inputs
     int32_t first_control, n_controls

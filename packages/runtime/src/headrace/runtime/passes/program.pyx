@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Makes the program of a signature: what to run for its fetches and targets, free of shapes."""
+"""Builds the program of a signature: the nodes to run for its fetches and targets, for any shapes."""
 
 from difflib import get_close_matches
 
@@ -44,7 +44,7 @@ cdef class ProgramConfig:
 
 
 cdef class Program:
-    """What one signature runs; program.pxd says how its arrays hang together."""
+    """The nodes that one signature runs; program.pxd describes the arrays."""
 
     def __dealloc__(self):
         cdef size_t i
@@ -55,8 +55,8 @@ cdef class Program:
         """Nodes, feeds and fetches, for `explain()` and tests.
 
         Returns: a dict; its "nodes" are dicts with kind, name, op, device, library, inputs and
-          outputs (value numbers), controls (node numbers), and edge: what a SEND and its RECV,
-          and no other pair, have in common.
+        outputs (value numbers), controls (node numbers), and edge: a number that identifies a pair
+        of SEND and RECV.
         """
         cdef ProgramNode node
         cdef AttrScalar edge
@@ -96,9 +96,9 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
       feeds: tensor names; "x" is "x:0".
       fetches: tensor names; one may be fed, too.
       targets: operation names.
-    Raises: NotFoundError for a name that the graph has not, or an op without kernel;
-      InvalidArgumentError for a tensor fed twice, an output that a node has not, a placeholder
-      that is needed and not fed, a placement that cannot be.
+    Raises: NotFoundError for an unknown name or an op without a kernel; InvalidArgumentError for a
+    tensor that is fed twice, an output that a node does not have, a placeholder that is needed and
+    not fed, or an impossible placement.
     """
     cdef vector[Edge] feed_edges, fetch_edges
     cdef vector[int] target_nodes

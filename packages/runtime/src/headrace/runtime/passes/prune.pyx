@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Takes the nodes that fetches and targets need out of a graph, the fed tensors cut off.
+"""Finds the nodes that fetches and targets need; fed tensors end the search.
 
-A pure node that only control edges reach would compute a value without a reader. It is left out,
-and those that waited for it wait for what it would have waited for. So an Assert or a read of a
-variable above it still comes first; TensorFlow's dependency optimizer does the same.
+A pure node that only control edges reach would compute a value without a reader. It is pruned, and
+the nodes that wait for it wait for its own inputs instead, so that an Assert or a read of a
+variable before it still comes first. TensorFlow's dependency optimizer does the same.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -31,7 +31,7 @@ cdef int prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
 
 
 cdef inline int32_t _fed(vector[int32_t]& fed_nodes, vector[Edge]& feeds, Edge edge) noexcept nogil:
-    """The number of the feed that stands for a tensor, or -1."""
+    """The number of the feed that replaces a tensor, or -1."""
     cdef size_t i
     if not fed_nodes[edge.node]:
         return -1
@@ -41,11 +41,11 @@ cdef inline int32_t _fed(vector[int32_t]& fed_nodes, vector[Edge]& feeds, Edge e
     return -1
 
 
-# What `number` holds for a node until those that run are numbered.
+# Values of `number` until the nodes that run are numbered.
 cdef enum:
     _UNSEEN = -1
     _RUNS = -2
-    _ORDERS = -3    # left out: control edges pass through it
+    _ORDERS = -3    # pruned: control edges pass through it
 
 
 cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
@@ -108,7 +108,7 @@ cdef int _prune(SessionGraph graph, vector[Edge]& feeds, vector[Edge]& fetches,
 cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
                       vector[Edge]& fetches, vector[int]& targets, GraphIR ir,
                       vector[int32_t]& number, vector[int32_t]& found) except -1 nogil:
-    """Marks in `number` the nodes that run, and those that only pass an order on."""
+    """Marks in `number` the nodes that run, and those that only carry control edges."""
     cdef vector[int32_t] runs, orders, groups
     cdef GraphNode* source
     cdef Edge edge
@@ -122,7 +122,7 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
     for at in targets:
         if _need(at, number, runs):
             groups.push_back(at)
-    while not groups.empty():   # a group that is a target asks for its members
+    while not groups.empty():   # a group that is a target needs its members
         at = groups.back()
         groups.pop_back()
         source = graph.nodes[at]
@@ -134,7 +134,7 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
         if runs.empty():
             at = orders.back()
             orders.pop_back()
-            if number[at] == _RUNS:     # it has a reader after all
+            if number[at] == _RUNS:     # it already has a reader
                 continue
             source = graph.nodes[at]
             for edge in source.inputs:
@@ -160,7 +160,7 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
         for i in source.controls:
             if _fed_placeholder(graph, fed_nodes, i):
                 continue
-            if ir.partial_run:   # a value to come may be what is waited for
+            if ir.partial_run:   # a later feed may be what a control edge waits for
                 _need(i, number, runs)
             else:
                 _wait_for(graph, feeds, fed_nodes, i, number, runs, orders)
@@ -169,7 +169,7 @@ cdef int _find_needed(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& 
 
 cdef inline bint _need(int32_t node, vector[int32_t]& number,
                        vector[int32_t]& runs) except -1 nogil:
-    """Marks a node that runs; true: it was not marked so before."""
+    """Marks a node that runs; true: it was not marked before."""
     if number[node] == _RUNS:
         return False
     number[node] = _RUNS
@@ -192,10 +192,10 @@ cdef inline int _wait_for(SessionGraph graph, vector[Edge]& feeds, vector[int32_
 
 cdef bint _may_be_left_out(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
                            GraphNode* source) noexcept nogil:
-    """Pure, and not what carries a branch's deadness or a loop's frame to others.
+    """Whether a node is pure and does not carry the deadness of a branch or the frame of a loop.
 
-    Waiting for a Switch is not waiting for one of its outputs: what stands directly behind a
-    control flow op therefore stays, and whatever is further on goes.
+    A control edge from a Switch differs from one of its outputs, so nodes directly after a control
+    flow op stay; later ones may be pruned.
     """
     cdef Edge edge
     cdef int32_t i
@@ -207,7 +207,7 @@ cdef bint _may_be_left_out(SessionGraph graph, vector[Edge]& feeds, vector[int32
         if op_entry_of(graph.nodes[edge.node]).kind != NodeKind.KERNEL:
             return False
         if graph.nodes[edge.node].output_dtypes[edge.port] >= HR_REF:
-            return False    # it reads a variable, which must have a value
+            return False    # it reads a variable that must have a value
     for i in source.controls:
         if op_entry_of(graph.nodes[i]).kind != NodeKind.KERNEL:
             return False
@@ -217,7 +217,7 @@ cdef bint _may_be_left_out(SessionGraph graph, vector[Edge]& feeds, vector[int32
 cdef int _add_controls(SessionGraph graph, vector[Edge]& feeds, vector[int32_t]& fed_nodes,
                        GraphNode* source, vector[int32_t]& number, GraphIR ir, int32_t to,
                        vector[int32_t]& seen) except -1 nogil:
-    """Gives node `to` of the graph IR its control inputs, through what was left out."""
+    """Adds the control inputs of node `to`, through pruned nodes."""
     cdef vector[int32_t] ahead
     cdef size_t next = 0
     cdef int32_t at, i
@@ -279,7 +279,7 @@ cdef inline void _start_node(GraphNode* source, IRNode* node) noexcept nogil:
 
 cdef inline bint _fed_placeholder(SessionGraph graph, vector[int32_t]& fed_nodes,
                                   int32_t node) noexcept nogil:
-    """To wait for a fed placeholder is to wait for its feed, which is there."""
+    """A control edge from a fed placeholder is satisfied by the feed."""
     return fed_nodes[node] and op_entry_of(graph.nodes[node]).placeholder
 
 

@@ -1,4 +1,4 @@
 from headrace.runtime.passes.graph_ir cimport GraphIR
 
-# Gives every plain input, and fetch, that a reference feeds a `_ReadSlot` node of its own.
+# Adds a `_ReadSlot` node for every plain input or fetch of a reference.
 cdef int read_slots(GraphIR ir) except -1

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Makes the implicit dereference explicit: a plain input fed by a reference reads its variable."""
+"""Makes the implicit dereference explicit: a plain input of a reference reads its variable."""
 
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t
@@ -9,7 +9,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport (
-    attributes_of, finish_face, kType, needs_value, number_attr,
+    attributes_of, fill_abi_node, kType, needs_value, number_attr,
 )
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
@@ -27,7 +27,7 @@ cdef int read_slots(GraphIR ir) except -1:
 
 
 cdef int _read_slots(GraphIR ir) except -1 nogil:
-    # Consumers that wait for the same nodes share a read; it waits for these nodes, too.
+    # Consumers that wait for the same nodes share a read, which waits for these nodes as well.
     cdef map[vector[int32_t], int32_t] reads
     cdef vector[int32_t] waits
     cdef GraphNode* source
@@ -59,7 +59,7 @@ cdef int _read_slots(GraphIR ir) except -1 nogil:
         if ir.dtype_of(edge) >= HR_REF:
             waits.clear()
             if gives_own_reference(ir.nodes[edge.node].source):
-                # A read for fetches alone: order_writes.pyx puts it behind the step's writes.
+                # A read for fetches only: order_writes.pyx orders it after the step's writes.
                 waits.push_back(_FETCHED)
             edge.node = _read(ir, reads, edge, waits, ir.nodes[edge.node].rank)
             edge.port = 0
@@ -68,10 +68,10 @@ cdef int _read_slots(GraphIR ir) except -1 nogil:
 
 
 cdef int _read_entered(GraphIR ir, map[vector[int32_t], int32_t]& reads) except -1 nogil:
-    """A reference enters a loop only if its variable has a value: a read like any other.
+    """Adds a read of a reference that enters a loop: its variable must have a value.
 
-    As a node beside the RefEnter it comes before the writes that nothing orders, and they need not
-    wait for the loop.
+    As a node beside the RefEnter, the read comes before unordered writes, which need not wait for
+    the loop.
     """
     cdef vector[char] written
     cdef vector[int32_t] no_waits
@@ -125,7 +125,7 @@ cdef int32_t _read(GraphIR ir, map[vector[int32_t], int32_t]& reads, Edge edge,
         return read
     producer = ir.nodes[edge.node].source
     dtype = producer.output_dtypes[edge.port]
-    # It goes by the name of what it reads: errors then name a node of the user's.
+    # It has the name of the variable that it reads, so that errors name a node of the user.
     read = ir.add_node(
         NodeKind.READ_SLOT, string(<const char*>b"_ReadSlot"), producer.name, producer)
     source = ir.nodes[read].source
@@ -133,7 +133,7 @@ cdef int32_t _read(GraphIR ir, map[vector[int32_t], int32_t]& reads, Edge edge,
     source.output_dtypes.push_back(dtype - HR_REF)
     attributes_of(source).add(
         string(<const char*>b"T"), number_attr(kType, dtype - HR_REF))
-    finish_face(source)
+    fill_abi_node(source)
     ir.nodes[read].n_outputs = 1
     ir.nodes[read].rank = rank
     inputs.push_back(edge)

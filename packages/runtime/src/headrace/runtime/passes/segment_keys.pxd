@@ -1,4 +1,4 @@
-"""What the nodes of one segment agree in: device, tokens, deadness and level."""
+"""What the nodes of one segment have in common: device, tokens, deadness and level."""
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.map cimport map
@@ -10,7 +10,7 @@ from headrace.runtime.passes.program cimport Program, ProgramNode
 
 cdef class SegmentKeys:
     cdef Program program
-    cdef vector[uint8_t] apart          # per node: whether it is a segment alone; empty: none is
+    cdef vector[uint8_t] isolated          # per node: whether it is a segment of its own; empty: none is
     cdef bint late_feeds, by_class
     cdef TokenSets sets
     cdef map[vector[int32_t], int32_t] token_numbers, frame_numbers, group_numbers
@@ -18,7 +18,7 @@ cdef class SegmentKeys:
     # per node
     cdef vector[int32_t] frame, tokens, dead, group, level, known
     cdef vector[uint8_t] boundary, data_dependent, has_back_edge
-    cdef vector[uint8_t] fixed          # its values follow from constants and shapes alone
+    cdef vector[uint8_t] fixed          # its values depend on constants and shapes only
     cdef vector[uint64_t] shape_values  # fixed value inputs that decide shapes, by argument
 
     cdef int32_t token(self, int32_t what, int32_t a, int32_t b) noexcept nogil
@@ -36,5 +36,5 @@ cdef class SegmentKeys:
 cdef inline int32_t node_of(Program program, int32_t input) noexcept nogil:
     return program.values[program.inputs[input]].node
 
-# The value that decides a Switch, seen through Identities (a condition has a few).
+# The value that decides a Switch, through Identities (a condition has a few).
 cdef int32_t predicate_of(Program program, ProgramNode* switch) noexcept nogil

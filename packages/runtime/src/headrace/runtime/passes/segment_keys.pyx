@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""What the nodes of one segment agree in: device, tokens, deadness and level.
+"""What the nodes of one segment have in common: device, tokens, deadness and level.
 
-A node's tokens are the boundary nodes among its ancestors: what it must wait for. A level ends
-where shapes depend on values that only running the level can tell. All of them only grow along an
-edge.
+A node's tokens are the boundary nodes among its ancestors, for which it must wait. A level ends
+where shapes depend on values that are known only after the level has run. All four can only grow
+along an edge.
 """
 
 from cython.operator cimport dereference
@@ -31,7 +31,7 @@ cdef extern from *:
     static const hr_tensor* constant_value(const headrace::GraphNode* node) {
       const hr_tensor* value = nullptr;
       if (node->op != "Const" ||
-          node->face.api->attr_tensor(&node->face, "value", &value) != HR_OK)
+          node->abi_node.api->attr_tensor(&node->abi_node, "value", &value) != HR_OK)
         return nullptr;
       return value;
     }
@@ -40,7 +40,7 @@ cdef extern from *:
     const hr_tensor* constant_value(const GraphNode* node) nogil
 
 
-# What a token stands for, with by_class.
+# The meaning of a token, with by_class.
 cdef enum:
     _NODE = 0        # (node, port)
     _ENTERS = 1      # (frame, 0)
@@ -59,7 +59,7 @@ cdef class SegmentKeys:
         self.frame_parents.push_back(0)
 
     cdef int32_t token(self, int32_t what, int32_t a, int32_t b) noexcept nogil:
-        """The set of one token alone."""
+        """The set that contains one token."""
         cdef vector[int32_t] key
         key.push_back(what)
         key.push_back(a)
@@ -72,7 +72,7 @@ cdef class SegmentKeys:
         return alone
 
     cdef int32_t own_token(self, int32_t i, int32_t port) noexcept nogil:
-        """What a boundary node adds to those behind it."""
+        """The token that a boundary node adds to its descendants."""
         cdef ProgramNode* node = &self.program.nodes[i]
         if self.by_class:
             if node.kind == NodeKind.ENTER:
@@ -166,7 +166,7 @@ cdef class SegmentKeys:
             if other.device != node.device and other.kind != NodeKind.FEED:
                 tokens = self.sets.join(tokens, self.token(_OTHER_DEVICE, producer, 0))
         self.frame[i] = self.find_frame(i)
-        # What the node leaves behind it; for an ordinary node that is also its key.
+        # The tokens of its outputs; for an ordinary node also its key.
         self.tokens[i] = tokens
         self.dead[i] = dead
         if node.kind == NodeKind.FEED:
@@ -186,18 +186,18 @@ cdef class SegmentKeys:
                 self.dead[i] = self.sets.join(dead, self.own_token(i, 0))
 
     cdef int32_t tokens_behind(self, int32_t producer) noexcept nogil:
-        """The tokens that a node gives to those behind it."""
-        if self.apart.empty() or not self.apart[producer]:
+        """The tokens that a node passes to its consumers."""
+        if self.isolated.empty() or not self.isolated[producer]:
             return self.tokens[producer]
         return self.sets.join(self.tokens[producer], self.token(_NODE, producer, 0))
 
     cdef bint is_fixed(self, int32_t i) noexcept nogil:
-        """Whether a node's values follow from constants and from shapes alone."""
+        """Whether a node's values depend on constants and shapes only."""
         cdef ProgramNode* node = &self.program.nodes[i]
         cdef OpEntry* entry = op_entry_of(node.source)
         cdef int32_t k, producer
         if node.kind == NodeKind.ENTER:
-            if not hr_attr_bool(&node.source.face, "is_constant", 0):
+            if not hr_attr_bool(&node.source.abi_node, "is_constant", 0):
                 return False
         elif node.kind == NodeKind.SWITCH:
             producer = node_of(self.program, node.first_input)
@@ -214,7 +214,7 @@ cdef class SegmentKeys:
         return True
 
     cdef void find_shape_values(self, int32_t i) noexcept nogil:
-        """Which of a node's values decide shapes: part of the key where fixed, else data."""
+        """The inputs whose values decide shapes: part of the key if they are fixed, data otherwise."""
         cdef ProgramNode* node = &self.program.nodes[i]
         cdef vector[const hr_tensor*] known
         cdef vector[int32_t] positions
@@ -226,7 +226,7 @@ cdef class SegmentKeys:
         for k in range(node.n_inputs):
             known.push_back(constant_value(
                 self.program.nodes[node_of(self.program, node.first_input + k)].source))
-        bits = node.kernel.shape_inputs(&node.source.face, known.data()) & node.kernel.value_inputs
+        bits = node.kernel.shape_inputs(&node.source.abi_node, known.data()) & node.kernel.value_inputs
         input_positions(node, bits, positions)
         for k in positions:
             producer = node_of(self.program, node.first_input + k)
@@ -236,7 +236,8 @@ cdef class SegmentKeys:
         self.shape_values[i] = bits
 
     cdef bint runs_user_code(self, int32_t i) noexcept nogil:
-        """Whether a node may give variables other shapes than the program tells (by `session.run`)."""
+        """Whether a node may change shapes of variables in a way the program does not show (by
+        `session.run`)."""
         cdef ProgramNode* node = &self.program.nodes[i]
         cdef OpEntry* entry = op_entry_of(node.source)
         return node.kind == NodeKind.KERNEL and is_python_kernel(node.kernel) and (
@@ -254,7 +255,7 @@ cdef class SegmentKeys:
         key.push_back(node.device)
         key.push_back(self.tokens[i])
         key.push_back(self.dead[i])
-        if not self.apart.empty() and self.apart[i]:
+        if not self.isolated.empty() and self.isolated[i]:
             key.push_back(i)
         found = self.group_numbers.find(key)
         if found == self.group_numbers.end():

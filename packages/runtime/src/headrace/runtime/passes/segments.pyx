@@ -1,10 +1,10 @@
 # distutils: language = c++
 """Cuts a program into segments: convex sets of nodes that run as one unit without a deadlock.
 
-The nodes of a segment agree in device, in the boundary nodes among their ancestors (`tokens`:
-what they must wait for), in what makes them dead, and in level. A level ends where shapes depend
-on values that only running the level can tell. All four only grow along an edge, so no path
-leaves a segment and comes back.
+The nodes of a segment have the same device, the same boundary nodes among their ancestors
+(`tokens`, for which they must wait), the same deadness and the same level. A level ends where
+shapes depend on values that are known only after the level has run. All four can only grow along an
+edge, so no path leaves a segment and returns to it.
 """
 
 from cython.operator cimport dereference
@@ -22,7 +22,7 @@ from headrace.formats.errors import InternalError
 
 
 cdef class Segments:
-    """The cut of one program; segments.pxd says how its arrays hang together."""
+    """The segments of one program; segments.pxd describes the arrays."""
 
     def segment_numbers(self):
         """The segment of each node, or -1."""
@@ -55,7 +55,7 @@ def segments_of(Program program, late_feeds=False):
     """The segments of a program.
 
     Args:
-      late_feeds: whether each feed arrives on its own.
+      late_feeds: whether feeds arrive one by one.
     """
     return cut_segments(program, late_feeds)
 
@@ -65,19 +65,19 @@ cdef Segments cut_segments(Program program, bint late_feeds):
     return _cut(program, late_feeds, none)
 
 
-cdef Segments cut_apart(Program program, const vector[uint8_t]& apart):
-    return _cut(program, False, apart)
+cdef Segments cut_isolated(Program program, const vector[uint8_t]& isolated):
+    return _cut(program, False, isolated)
 
 
-cdef Segments _cut(Program program, bint late_feeds, const vector[uint8_t]& apart):
+cdef Segments _cut(Program program, bint late_feeds, const vector[uint8_t]& isolated):
     cdef Segments result = Segments()
     cdef bint done
     cdef _Cutter cutter
-    # First with one token for all Enters, Merges, Switches of a loop or condition, so that its
-    # body is one segment; where a graph is so strange that this closes a cycle, with one each.
+    # First with one token for all Enters, Merges and Switches of a loop or condition, so that its
+    # body is one segment; if that closes a cycle in an unusual graph, with one token for each.
     for by_class in (True, False):
         cutter = _Cutter(program, result, late_feeds, by_class)
-        cutter.apart = apart
+        cutter.isolated = isolated
         with nogil:
             cutter.find_keys()
             cutter.number_segments()

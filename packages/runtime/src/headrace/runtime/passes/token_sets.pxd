@@ -1,4 +1,4 @@
-"""Sets of small numbers, each kept once, so that equal sets have equal numbers."""
+"""Sets of small numbers, each stored once, so that equal sets have equal numbers."""
 
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.unordered_map cimport unordered_map

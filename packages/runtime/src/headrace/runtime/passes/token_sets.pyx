@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Sets of small numbers, each kept once, so that equal sets have equal numbers."""
+"""Sets of small numbers, each stored once, so that equal sets have equal numbers."""
 
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t, uint64_t
@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 
 cdef class TokenSets:
-    """Hash-consed sorted vectors, with a memo of their unions."""
+    """Hash-consed sorted vectors, with a cache of their unions."""
 
     def __cinit__(self):
         self.sets.resize(1)

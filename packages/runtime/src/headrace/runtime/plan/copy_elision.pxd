@@ -1,4 +1,4 @@
-"""Finds steps that would copy their input as it is."""
+"""Finds steps that would copy their input unchanged."""
 
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 

@@ -1,9 +1,10 @@
 # cython: language_level=3
 # distutils: language = c++
-"""Finds steps that would copy their input as it is; shapes and constants decide.
+"""Finds steps that would copy their input unchanged, by shapes and constants.
 
-A reduction over no axes, or over axes of size 1, a transposition that moves only such axes, a cast
-to the same type, a pad by nothing: their outputs become views, as those of Reshape are.
+Examples are a reduction over no axes or over axes of size 1, a transposition that moves only such
+axes, a cast to the same type, and a pad by nothing. Their outputs become views, like those of
+Reshape.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -20,10 +21,10 @@ cdef extern from *:
     namespace {
     struct CopyRule {
       std::string_view op;
-      int one_value;  // inputs if there is one value; 0: whatever there is
+      int one_value;  // number of inputs if there is one value; 0: any
     };
-    // Each output element is one element of input 0, in its order, if there are as many of them;
-    // in the last three where nothing but the first input has elements to give.
+    // If there are as many output elements as elements of input 0, they are the same elements in
+    // the same order. The last three also require that only the first input has elements.
     constexpr CopyRule copy_rules[] = {
         {"Cast", 0}, {"Sum", 0}, {"Mean", 0}, {"Prod", 0}, {"Max", 0}, {"Min", 0}, {"All", 0},
         {"Any", 0}, {"Tile", 0}, {"BroadcastTo", 0}, {"Pad", 0}, {"PadV2", 0}, {"MirrorPad", 0},
@@ -35,7 +36,7 @@ cdef extern from *:
     }
     }
     """
-    # 0: any number of inputs; -1: the op is none of those that may copy.
+    # 0: any number of inputs; -1: the op never only copies.
     int copying_inputs(const string& op) nogil
 
 
@@ -52,7 +53,8 @@ cdef bint copies_input(SegmentBuilder builder, const Step* step) except -1:
             hr_elements(given) != hr_elements(made):
         return False
     if step.node.op == b"Slice" or step.node.op == b"StridedSlice":
-        # A slice that begins outside is an error, which `prepare` finds where it knows all bounds.
+        # A slice that begins outside the tensor is an error, which `prepare` reports if it knows
+        # all bounds.
         for needed in (1, 2):
             if not known_integers(&builder.tensors[builder.arguments[step.first_input + needed]]):
                 return False
@@ -84,7 +86,7 @@ cdef bint all_ones(const hr_tensor* t) noexcept nogil:
 
 
 cdef bint keeps_order(const hr_tensor* given, const hr_tensor* order) noexcept nogil:
-    """Whether the axes that have more than one element stay in their order."""
+    """Whether the axes with more than one element keep their order."""
     cdef int64_t i, axis
     cdef int64_t last = -1
     if not known_integers(order):

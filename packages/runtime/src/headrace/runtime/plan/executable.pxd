@@ -61,7 +61,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
     cdef cppclass OverlapChoice:
         cbool decided
         cbool clocks
-        int8_t runs, looks, short_runs
+        int8_t runs, series, short_runs
         int32_t step
         double wall_ns
         vector[int64_t] took_ns
@@ -118,6 +118,8 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         vector[ShapeGuard] guards
         cbool variables_fit(const hr_tensor* given)
 
+
+cdef extern from "plan/lease.hpp" namespace "headrace" nogil:
     hr_code fail_no_room(Run* run, const Executable& made)
 
     cdef cppclass Lease:
@@ -129,18 +131,18 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         RunBuffers* buffers()
 
 
-# An executable whose large buffers count against the process's limit for idle ones.
+# An executable whose large idle buffers count against the limit of the process.
 cdef shared_ptr[Executable] new_executable() except *
-# Runs all entries; the lease gives back what they made, also after an error. HR_REPLAN: a variable
-# has another shape than planned, and nothing has had an effect.
+# Runs all entries; the lease releases their outputs, also after an error. HR_REPLAN: a variable has
+# another shape than planned, and nothing has had an effect.
 cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexcept nogil
-# As run_entries; clock_ns gets start and end of each entry.
+# As run_entries; sets clock_ns to start and end of each entry.
 cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
                         int64_t* clock_ns) noexcept nogil
 
 # output 0 becomes input 0's memory under output 0's own shape.
 cdef hr_code alias_entry(Run* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                          hr_tensor* const* outputs, void* workspace) noexcept nogil
-# Gives input 0's counted memory back before the run ends.
+# Releases the counted memory of input 0 before the run ends.
 cdef hr_code release_entry(Run* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                            hr_tensor* const* outputs, void* workspace) noexcept nogil

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""The loop over a kernel schedule: an array of kernels with everything decided.
+"""The loop over a kernel schedule: an array of kernels with all decisions made.
 
-A run takes buffers (tensors, argument pointers, arena) from its executable, so that concurrent runs
-never share memory and a second run allocates nothing but what outlives it.
+A run takes buffers (tensors, argument pointers, arena) from its executable. Concurrent runs
+therefore never share memory, and a second run allocates only what outlives it.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -37,7 +37,7 @@ cdef extern from "<pthread.h>" nogil:
                        void (*child)() noexcept nogil)
 
 
-# Never freed: executables may outlive the module's globals when the interpreter ends.
+# Never freed: executables may outlive the globals of the module at exit.
 cdef IdleBuffers* idle_buffers = new IdleBuffers(<int64_t>1 << 30)
 
 
@@ -66,7 +66,7 @@ def set_idle_bytes_limit(int64_t limit) -> None:
     """Bounds the large run buffers that the process keeps between runs.
 
     Args:
-      limit: bytes; what was idle longest is freed beyond it.
+      limit: bytes; beyond it, the buffers that were idle longest are freed.
     """
     idle_buffers.set_limit(limit)
 
@@ -121,7 +121,7 @@ cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
 
 
 cdef hr_code stopped(Executable* made, Run* run, size_t entry, hr_code code) noexcept nogil:
-    """What a run returns that ended in that entry: HR_REPLAN while nothing has had an effect."""
+    """The code of a run that ended in that entry: HR_REPLAN if nothing has had an effect."""
     if code == HR_REPLAN and <int64_t>entry <= made.first_effect:
         return code
     if code == HR_REPLAN:

@@ -1,8 +1,8 @@
-// The executables of one segment, by the shapes that they were made for.
+// A cache of the executables of one segment, by input shapes.
 //
-// Sixteen are kept whatever their size. Where shapes come back that were dropped, more are kept as
-// long as they are small: for a small program, planning costs ten times a run. What is used least
-// recently goes first.
+// Sixteen are kept whatever their size. If shapes come back whose executables were dropped, more
+// are kept as long as they are small: for a small program, planning costs ten times a run. The
+// least recently used ones are dropped first.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace headrace {
 
-// Of what decides whether an executable fits: shapes, and the values that are part of the key.
+// Hashes the key of an executable: shapes, and the values that are part of it.
 inline uint64_t key_hash(const hr_tensor* inputs, const uint8_t* by_value, size_t n) {
   uint64_t hash = n;
   const auto mix = [&hash](uint64_t word) {
@@ -39,8 +39,8 @@ class ExecutableCache {
   using Made = std::shared_ptr<Executable>;
   static constexpr size_t ALWAYS = 16;
   static constexpr size_t MOST = 128;
-  static constexpr int64_t SMALL_BYTES = 2 << 20;        // of a segment with more than ALWAYS
-  static constexpr int64_t MOST_SMALL_BYTES = 64 << 20;  // of all of these
+  static constexpr int64_t SMALL_BYTES = 2 << 20;  // of a segment with more than ALWAYS executables
+  static constexpr int64_t MOST_SMALL_BYTES = 64 << 20;  // of all such segments
 
   ExecutableCache() = default;
   ExecutableCache(const ExecutableCache&) = delete;
@@ -115,7 +115,7 @@ class ExecutableCache {
   std::vector<Kept> kept_;
   int64_t clock_ = 0, bytes_ = 0;
   size_t capacity_ = ALWAYS;
-  std::array<uint64_t, MOST> gone_{};  // hashes of those that were dropped last
+  std::array<uint64_t, MOST> gone_{};  // hashes of those dropped last
   size_t next_gone_ = 0, new_in_a_row_ = 0;
 
   bool is_full() const {

@@ -1,16 +1,17 @@
 # cython: language_level=3
-"""Makes one pass over memory of several elementwise steps.
+"""Fuses elementwise steps into one pass over memory.
 
-Large tensors cost what moving them costs, so a chain of elementwise ops on them should touch
-memory once. A group is a step with all those before it of which only the group itself reads the
-result; each makes the group's shape. It becomes a _FusedElementwise, whose program lists the ops.
-A reduction over the last dimensions may close a group, which is a _FusedReduction then.
-Shapes are known here, so nothing small is fused, and nothing is computed more often than before.
-Results are those of the steps one by one, bit for bit.
+Elementwise ops on large tensors take as long as their memory traffic, so a chain of them should
+read and write memory once. A group is a step together with all earlier steps whose results only the
+group reads; all have the group's shape. It becomes one _FusedElementwise, whose program lists the
+ops. A reduction over the last dimensions may end a group, which then becomes a _FusedReduction.
+The kernel library lists the ops that a program may contain (hr_fusible_op). Shapes are known here,
+so small tensors are left alone. No op is computed more often than before, and results have the same
+bits.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
@@ -18,20 +19,21 @@ from libcpp.vector cimport vector
 
 from headrace.formats.proto import op_pb2
 from headrace.runtime.graph.attributes cimport (
-    AttrEntry, AttrScalar, attributes_of, find_scalar, finish_face, kBool, kFloat, kInt, kString,
+    AttrEntry, AttrScalar, attributes_of, find_scalar, fill_abi_node, kBool, kFloat, kInt, kString,
     kType, number_attr, read_attr,
 )
-from headrace.runtime.state.error_boundary cimport call_prepare
-from headrace.runtime.threads.pools cimport begin_prepare, end_prepare
 from headrace.runtime.plan.fused_nodes cimport new_fused_node
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_INT32, HR_OK, hr_code, hr_dtype, hr_elements, hr_kernel, hr_request, hr_tensor,
+    HR_FUSE_INSTRUCTION, HR_FUSE_REDUCTION, HR_INT32, HR_OK, hr_code, hr_dtype, hr_elements,
+    hr_fusible_op, hr_kernel, hr_tensor,
 )
-from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel
+from headrace.runtime.kernels.kernel_table cimport find_fusible, find_kernel, is_python_kernel
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step, ensure_state
+from headrace.runtime.plan.segment_builder cimport (
+    SegmentBuilder, Step, ensure_state, prepare_kernel,
+)
 from headrace.runtime.plan.executable cimport ARENA, PreparedNode
 
 from headrace.formats import errors
@@ -40,26 +42,24 @@ from headrace.formats import errors
 cdef extern from "memory/dtype_names.hpp" namespace "headrace" nogil:
     const char* dtype_name(hr_dtype dtype)
 
-# Below this the steps' results stay in the first-level cache anyway.
+# Smaller results stay in the first-level cache without fusion.
 cdef int64_t FEWEST_ELEMENTS = 4096
 cdef int MOST_STEPS = 64
 cdef int MOST_OPERANDS = 16     # of AddN
 
-# Whether the kernel of _FusedElementwise knows an instruction: by op and dtypes.
-_known = {}
-# Attributes that change nothing: an instruction computes its op as it is without any others.
-_IDLE_ATTRIBUTES = frozenset((
+# (op, dtypes) -> whether the kernel of _FusedElementwise accepts the instruction.
+_accepted = {}
+# Attributes that do not change the result of an elementwise op or a reduction. An op with any other
+# attribute is not fused.
+_ATTRIBUTES_WITHOUT_EFFECT = frozenset((
     b"T", b"N", b"data_format", b"SrcT", b"DstT", b"incompatible_shape_error", b"Tidx",
     b"keep_dims",
 ))
-# Ops with a number among their attributes, which is the last operand of their instruction.
-_NUMBERS = {b"LeakyRelu": b"alpha", b"LeakyReluGrad": b"alpha"}
-_REDUCTIONS = frozenset((b"Sum", b"Mean", b"Max", b"Min", b"All", b"Any"))
 
 
 cdef int fuse_elementwise(SegmentBuilder builder, Segments segments, Segment segment) except -1:
-    cdef vector[int32_t] maker      # per tensor: the step that makes it, if that may join a group
-    cdef vector[int32_t] readers    # per tensor: how many inputs read it; an output counts, too
+    cdef vector[int32_t] maker      # per tensor: the step that makes it, if the step may join a group
+    cdef vector[int32_t] readers    # per tensor: how many inputs read it, plus one for an output
     cdef vector[uint8_t] taken      # per step: in a group
     cdef vector[int32_t] group
     cdef Step* step
@@ -83,7 +83,7 @@ cdef int fuse_elementwise(SegmentBuilder builder, Segments segments, Segment seg
         return 0
     for i in range(<int>builder.steps.size() - 1, -1, -1):
         step = &builder.steps[i]
-        # A step without outputs (AssignVariableOp, NoOp) owns no argument at first_output.
+        # A step without outputs (AssignVariableOp, NoOp) has no argument at first_output.
         if step.elided or taken[i] or step.n_outputs != 1:
             continue
         reduced = 0
@@ -125,8 +125,8 @@ cdef bint may_fuse(SegmentBuilder builder, Step* step):
             return False
     known = step.node.may_fuse.load()
     if known < 0:
-        known = plain_attributes(step.node) and channels_last(step.node) and \
-            is_instruction(builder, step, out.dtype)
+        known = plain_attributes(step.node, instruction_of(step.node)) and \
+            channels_last(step.node) and is_instruction(builder, step, out.dtype)
         step.node.may_fuse.store(known)
     return known
 
@@ -136,16 +136,19 @@ cdef bint same_dims(const hr_tensor* a, const hr_tensor* b) noexcept nogil:
 
 
 cdef int reduced_dimensions(SegmentBuilder builder, Step* step, vector[int32_t]& maker) except -1:
-    """How many of the last dimensions a step reduces that may close a group; 0: it may not."""
+    """How many of the last dimensions a step reduces; 0: it may not end a group."""
     cdef hr_tensor* x
     cdef hr_tensor* axes
     cdef hr_tensor* out
+    cdef const hr_fusible_op* listed
     cdef int64_t axis
     cdef int64_t length = 1
     cdef int i, kept
     cdef uint64_t reduced = 0
-    if not is_plain_step(step) or step.n_inputs != 2 or <bytes>step.node.op not in _REDUCTIONS or \
-            not plain_attributes(step.node):
+    if not is_plain_step(step) or step.n_inputs != 2:
+        return 0
+    listed = find_fusible(b"_FusedReduction", step.node.op, HR_FUSE_REDUCTION)
+    if listed == NULL or not plain_attributes(step.node, listed):
         return 0
     if maker[builder.arguments[step.first_input]] < 0:
         return 0
@@ -159,7 +162,7 @@ cdef int reduced_dimensions(SegmentBuilder builder, Step* step, vector[int32_t]&
             (<const int64_t*>axes.data)[i]
         reduced |= <uint64_t>1 << <int>(axis + x.rank if axis < 0 else axis)
     kept = x.rank
-    # A dimension of one value is as good as reduced where the output keeps it anyway.
+    # A dimension of size 1 counts as reduced where the output keeps it.
     while kept > 0 and (reduced >> (kept - 1) & 1 or
                         x.dims[kept - 1] == 1 and out.rank == x.rank):
         kept -= 1
@@ -169,12 +172,20 @@ cdef int reduced_dimensions(SegmentBuilder builder, Step* step, vector[int32_t]&
     return x.rank - kept
 
 
+cdef const hr_fusible_op* instruction_of(GraphNode* node) noexcept nogil:
+    """How a program contains the node's op; null: it may not."""
+    return find_fusible(b"_FusedElementwise", node.op, HR_FUSE_INSTRUCTION)
+
+
 cdef bytes line_of(Step* step, hr_dtype result, target, operands):
+    """One line of a program: name, target, operands."""
     cdef AttrScalar number
-    words = [<bytes>step.node.op, target, *operands]
-    key = _NUMBERS.get(<bytes>step.node.op)
-    if key is not None and find_scalar(step.node, string_view(<const char*>key), kFloat,
-                                       number) == HR_OK:
+    cdef const hr_fusible_op* listed = instruction_of(step.node)
+    if listed == NULL:      # the reduction that ends the program
+        listed = find_fusible(b"_FusedReduction", step.node.op, HR_FUSE_REDUCTION)
+    words = [<bytes>listed.name, target, *operands]
+    if listed.attribute != NULL and find_scalar(
+            step.node, string_view(listed.attribute), kFloat, number) == HR_OK:
         words.append(b"c%r" % float(number.real))
     if step.node.op == b"Cast":
         words.append(<bytes>dtype_name(result))
@@ -182,16 +193,18 @@ cdef bytes line_of(Step* step, hr_dtype result, target, operands):
 
 
 cdef bint is_instruction(SegmentBuilder builder, Step* step, hr_dtype result) except -1:
-    """Whether a program may name an op: the kernel says so when it reads one of that op alone."""
+    """Whether the kernel accepts a program of this op alone, for these dtypes."""
     cdef shared_ptr[GraphNode] node
     cdef const hr_kernel* kernel
     cdef void* state
     cdef vector[hr_dtype] dtypes
     cdef int i
+    if instruction_of(step.node) == NULL:
+        return False
     for i in range(step.n_inputs):
         dtypes.push_back(builder.tensors[builder.arguments[step.first_input + i]].dtype)
     key = (<bytes>step.node.op, tuple(dtypes), <int>result)
-    known = _known.get(key)
+    known = _accepted.get(key)
     if known is None:
         line = line_of(step, result, b"t0", [b"i%d" % i for i in range(step.n_inputs)])
         node.reset(fused_node(step.node, b"_FusedElementwise", dtypes, result, [line], []))
@@ -202,25 +215,30 @@ cdef bint is_instruction(SegmentBuilder builder, Step* step, hr_dtype result) ex
                 ensure_state(node.get(), kernel, builder.session, &state)
             except errors.OpError:
                 known = False
-        _known[key] = known
+        _accepted[key] = known
     return known
 
 
-cdef bint plain_attributes(GraphNode* node):
+cdef bint plain_attributes(GraphNode* node, const hr_fusible_op* listed):
+    """Whether a fused kernel considers all attributes that change the op's result."""
     cdef AttrEntry entry
     cdef bytes key
+    if listed == NULL:
+        return False
+    considered = <bytes>listed.attribute if listed.attribute != NULL else None
     for entry in attributes_of(node).entries:
         key = entry.key.data()[:entry.key.size()]
         if key == b"Truncate":      # of Cast
             if read_attr(entry.value).number:
                 return False
-        elif key != _NUMBERS.get(<bytes>node.op) and key not in _IDLE_ATTRIBUTES and not key.startswith(b"_"):
+        elif key != considered and key not in _ATTRIBUTES_WITHOUT_EFFECT and \
+                not key.startswith(b"_"):
             return False
     return True
 
 
 cdef bint channels_last(GraphNode* node):
-    """Whether a vector is added along the last dimension, as every vector in a program is."""
+    """Whether the op adds a vector along the last dimension, as programs do."""
     cdef AttrScalar format
     return find_scalar(node, string_view(<const char*>b"data_format"), kString, format) != HR_OK \
         or format.bytes.data()[:format.bytes.size()] == b"NHWC"
@@ -229,7 +247,7 @@ cdef bint channels_last(GraphNode* node):
 cdef void find_group(SegmentBuilder builder, int root, bint reduces, vector[int32_t]& maker,
                      vector[int32_t]& readers, vector[uint8_t]& taken,
                      vector[int32_t]& group) noexcept:
-    """group: the root and what only the group reads, the root first."""
+    """Sets group to the root and all steps whose results only the group reads, the root first."""
     cdef vector[int32_t] inside     # per tensor: how often the group reads it
     cdef hr_tensor* shape
     cdef Step* step = &builder.steps[root]
@@ -247,7 +265,7 @@ cdef void find_group(SegmentBuilder builder, int root, bint reduces, vector[int3
             argument = builder.arguments[step.first_input + j]
             inside[argument] += 1
             other = maker[argument]
-            # It joins with its last reader, when all of them are here.
+            # It joins when the last of its readers has joined.
             if other < 0 or taken[other] or inside[argument] != readers[argument]:
                 continue
             if same_dims(&builder.tensors[argument], shape):
@@ -255,7 +273,7 @@ cdef void find_group(SegmentBuilder builder, int root, bint reduces, vector[int3
 
 
 cdef bint replace_by_one(SegmentBuilder builder, vector[int32_t]& group, int reduced) except -1:
-    """Puts one fused step in the root's place; False: no kernel takes it, and nothing changed."""
+    """Replaces the root by one fused step; False: no kernel accepts it, and nothing changed."""
     cdef Step* root = &builder.steps[group[0]]
     cdef Step* step
     cdef vector[int32_t] inputs
@@ -300,7 +318,7 @@ cdef bint replace_by_one(SegmentBuilder builder, vector[int32_t]& group, int red
 cdef shared_ptr[GraphNode] shared_fused_node(SegmentBuilder builder, GraphNode* like,
                                              vector[int32_t]& inputs, hr_dtype result,
                                              list program, list origins, int reduced) except *:
-    """The node that stands for a group: the one made before for the same group, if there is one."""
+    """The fused node of a group; an equal group reuses its node."""
     cdef shared_ptr[GraphNode] node
     cdef vector[hr_dtype] dtypes
     cdef int32_t argument
@@ -321,7 +339,7 @@ cdef shared_ptr[GraphNode] shared_fused_node(SegmentBuilder builder, GraphNode* 
         if reduced:
             attributes_of(node.get()).add(<string>b"reduced", number_attr(kInt, reduced))
             attributes_of(node.get()).add(<string>b"keep_dims", number_attr(kBool, keep_dims))
-            finish_face(node.get())
+            fill_abi_node(node.get())
         if builder.cache != NULL:
             builder.cache.keep_fused(key, node)
     return node
@@ -329,7 +347,7 @@ cdef shared_ptr[GraphNode] shared_fused_node(SegmentBuilder builder, GraphNode* 
 
 cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, hr_dtype result,
                            list program, list origins) except NULL:
-    # It goes by the name of its last op: errors and traces then name a node of the user's.
+    # It has the name of its last op, so that errors and traces name a node of the user.
     cdef GraphNode* node = new_fused_node(op, like.name, like, "; ".join(origins))
     cdef hr_dtype dtype
     attributes_of(node).add(<string>b"Tin", <string>op_pb2.AttrValue(
@@ -340,13 +358,12 @@ cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, 
     for dtype in dtypes:
         node.input_dtypes.push_back(dtype)
     node.output_dtypes.push_back(result)
-    finish_face(node)
+    fill_abi_node(node)
     return node
 
 
 cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, const hr_kernel* kernel,
                         vector[int32_t]& inputs, hr_tensor* second=NULL) except -1:
-    cdef hr_request request
     cdef hr_tensor out = builder.tensors[builder.arguments[root.first_output]]
     cdef hr_tensor* outputs[2]
     cdef vector[const hr_tensor*] sources
@@ -359,32 +376,19 @@ cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, con
     try:
         ensure_state(node, kernel, builder.session, &state)
     except errors.OpError:
-        return False    # a library that knows fewer ops
+        return False    # the library supports fewer ops
     for i in range(inputs.size()):
         sources.push_back(&builder.tensors[inputs[i]])
-    memset(&request, 0, sizeof(hr_request))
-    request.size = sizeof(hr_request)
-    request.node = &node.face
-    request.inputs = sources.data()
-    request.outputs = outputs
-    request.threads = builder.threads
-    with nogil:
-        begin_prepare()
-        code = call_prepare(kernel, state, &request)
-        end_prepare()
-    made.get().plan = request.plan
-    made.get().destroy = request.destroy_plan
-    if code != HR_OK or request.shape_depends_on_data:
+    code = prepare_kernel(node, kernel, state, sources, outputs, builder.threads, 0, made.get())
+    if code != HR_OK or made.get().shape_depends_on_data:
         return False
     builder.out.prepared.push_back(<shared_ptr[const PreparedNode]>made)
     root.node = node
     root.kernel = kernel
     root.state = state
-    root.compute = kernel.compute
-    if request.compute != NULL:
-        root.compute = request.compute
-    root.plan = request.plan
-    root.workspace = <int64_t>request.workspace
+    root.compute = made.get().compute
+    root.plan = made.get().plan
+    root.workspace = made.get().workspace
     root.first_input = <int32_t>builder.arguments.size()
     root.n_inputs = <int32_t>inputs.size()
     for i in range(inputs.size()):

@@ -1,4 +1,4 @@
-"""Lets a convolution add the bias and apply the activation that follow it."""
+"""Fuses a convolution or a matrix product with the bias and the activation that follow it."""
 
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder

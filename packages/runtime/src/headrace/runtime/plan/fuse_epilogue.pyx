@@ -1,12 +1,13 @@
 # cython: language_level=3
 # distutils: language = c++
-"""Lets a convolution or a matrix product add the bias and apply the activation that follow it.
+"""Fuses a convolution or a matrix product with the bias and the activation that follow it.
 
 Conv2D -> BiasAdd -> Relu moves the output through memory three times; _FusedConv2D does so once.
-A convolution also takes a batch normalisation with known statistics in the place of the bias.
-What is between them must have no other reader. In training that holds, too: gradients of most
-activations read their outputs. Shapes are known here, so an Add of a vector counts as a BiasAdd.
-The catalogue says which ops have such a kin, and its kernel which activations it applies.
+A convolution also takes in a batch normalisation by known statistics, in place of the bias.
+Intermediate results must have no other reader. Training steps qualify too, since gradients of most
+activations read the activation's output. Shapes are known here, so an Add of a vector counts as a
+BiasAdd. The op catalogue defines the fused ops; the kernel library lists the normalisations and
+activations that its kernels take in (hr_fusible_op).
 """
 
 from libc.stdint cimport int32_t
@@ -18,33 +19,30 @@ from libcpp.vector cimport vector
 from headrace.formats import op_catalogue
 from headrace.formats.proto import op_pb2
 from headrace.runtime.graph.attributes cimport (
-    AttrEntry, AttrScalar, Attributes, attributes_of, find_scalar, finish_face, kBool, kInt,
+    AttrEntry, AttrScalar, Attributes, attributes_of, find_scalar, fill_abi_node, kBool, kInt,
     kString, number_attr, op_entry_of,
 )
 from headrace.runtime.plan.executable cimport ARENA
 from headrace.runtime.plan.fuse_elementwise cimport prepare_fused
 from headrace.runtime.plan.fused_nodes cimport new_fused_node
 from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_FLOAT, HR_OK, hr_kernel, hr_tensor
-from headrace.runtime.kernels.kernel_table cimport find_kernel, is_python_kernel
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_FLOAT, HR_FUSE_ACTIVATION, HR_FUSE_NORMALIZATION, HR_OK, hr_fusible_op, hr_kernel, hr_tensor,
+)
+from headrace.runtime.kernels.kernel_table cimport find_fusible, find_kernel, is_python_kernel
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
-_NORMALISATIONS = (b"FusedBatchNorm", b"FusedBatchNormV2", b"FusedBatchNormV3")
-# Activations that an op's kernel refused, as (fused op, activation).
-_refused = set()
-# What an activation's attributes are called on the fused op; with others it stands alone.
-_ATTRIBUTES_OF_ACTIVATIONS = {b"T": None, b"alpha": b"leakyrelu_alpha"}
+
+cdef inline bint has_fused_op(GraphNode* node) noexcept:
+    return node.info != NULL and op_entry_of(node).has_fused_op
 
 
-cdef inline bint has_kin(GraphNode* node) noexcept:
-    return node.info != NULL and op_entry_of(node).fused_kin
-
-
-cdef object kin_of(GraphNode* node):
-    """The signature of the op that takes an epilogue along."""
-    return op_catalogue.signature("_Fused" + (<bytes>node.op).decode())
+cdef const hr_fusible_op* listed_for(GraphNode* product, GraphNode* node, int32_t role):
+    """How the product's fused kernel takes in a node; null: it does not."""
+    cdef bytes fused_op = b"_Fused" + <bytes>product.op
+    return find_fusible(fused_op, node.op, role)
 
 
 cdef int fuse_epilogues(SegmentBuilder builder, Segments segments, Segment segment) except -1:
@@ -54,10 +52,9 @@ cdef int fuse_epilogues(SegmentBuilder builder, Segments segments, Segment segme
     cdef int32_t argument
     cdef int i, j
     cdef bint possible = False
-    cdef bytes activation
     for i in range(<int>builder.steps.size()):
         step = &builder.steps[i]
-        possible = possible or not step.elided and has_kin(step.node)
+        possible = possible or not step.elided and has_fused_op(step.node)
     if not possible:
         return 0
     reader.assign(builder.tensors.size(), -1)
@@ -72,13 +69,11 @@ cdef int fuse_epilogues(SegmentBuilder builder, Segments segments, Segment segme
         reader[builder.local_of[segments.outputs[segment.first_output + i]]] = -2
     for i in range(<int>builder.steps.size()):
         step = &builder.steps[i]
-        if step.elided or not has_kin(step.node) or not find_chain(builder, i, reader, group):
+        if step.elided or not has_fused_op(step.node) or not find_chain(builder, i, reader, group):
             continue
         if not replace_chain(builder, group) and group.size() > 2:
-            activation = <bytes>builder.steps[group.back()].node.op
             group.pop_back()
-            if replace_chain(builder, group):
-                _refused.add((kin_of(step.node).name, activation))
+            replace_chain(builder, group)
     return 0
 
 
@@ -99,7 +94,7 @@ cdef bint first_is_plain_float(SegmentBuilder builder, Step* step):
 
 cdef bint find_chain(SegmentBuilder builder, int product, vector[int32_t]& reader,
                      vector[int32_t]& group):
-    """group: the product, what adds its bias or normalises it, and an activation if there is one."""
+    """Sets group to the product, the bias or normalisation after it, and the activation, if any."""
     cdef Step* first = &builder.steps[product]
     cdef int32_t value, after
     cdef int j
@@ -118,20 +113,22 @@ cdef bint find_chain(SegmentBuilder builder, int product, vector[int32_t]& reade
     group.push_back(after)
     after = reader[builder.arguments[builder.steps[after].first_output]]
     if after >= 0 and plain_float(builder, &builder.steps[after]) and builder.steps[after].n_inputs == 1 \
-            and may_activate(first.node, builder.steps[after].node):
+            and is_activation(first.node, builder.steps[after].node):
         group.push_back(after)
     return True
 
 
-cdef bint may_activate(GraphNode* product, GraphNode* node):
-    """Whether the kernel of the product's kin may be asked to apply an op to its result."""
+cdef bint is_activation(GraphNode* product, GraphNode* node):
+    """Whether the product's fused kernel applies an op with these attributes to its result."""
     cdef AttrEntry entry
     cdef bytes key
-    if (kin_of(product).name, <bytes>node.op) in _refused:
+    cdef const hr_fusible_op* listed = listed_for(product, node, HR_FUSE_ACTIVATION)
+    if listed == NULL:
         return False
+    considered = <bytes>listed.attribute if listed.attribute != NULL else None
     for entry in attributes_of(node).entries:
         key = entry.key.data()[:entry.key.size()]
-        if key not in _ATTRIBUTES_OF_ACTIVATIONS and not key.startswith(b"_"):
+        if key != b"T" and key != considered and not key.startswith(b"_"):
             return False
     return True
 
@@ -156,10 +153,10 @@ cdef bint adds_bias(SegmentBuilder builder, Step* product, Step* step, int32_t v
 
 cdef bint normalises(SegmentBuilder builder, Step* product, Step* step, int32_t value,
                      vector[int32_t]& reader):
-    """Whether `step` normalises `value` by statistics that it is given, and does nothing else."""
+    """Whether `step` only normalises `value` by known statistics."""
     cdef AttrScalar training
     cdef int j
-    if <bytes>product.node.op != b"Conv2D" or <bytes>step.node.op not in _NORMALISATIONS or \
+    if listed_for(product.node, step.node, HR_FUSE_NORMALIZATION) == NULL or \
             builder.arguments[step.first_input] != value or step.n_inputs != 5 or \
             not first_is_plain_float(builder, step) or \
             find_scalar(step.node, string_view(<const char*>b"is_training"), kBool,
@@ -177,7 +174,7 @@ cdef bint normalises(SegmentBuilder builder, Step* product, Step* step, int32_t 
 
 
 cdef int32_t bias_of(SegmentBuilder builder, Step* step, int32_t value) noexcept:
-    """What a step of two inputs reads beside `value`; -1: nothing else."""
+    """The other input of a step that reads `value` and one more tensor; -1: there is none."""
     cdef int32_t a, b
     if step.n_inputs != 2:
         return -1
@@ -196,7 +193,7 @@ cdef bytes data_format(GraphNode* node):
 
 
 cdef bint replace_chain(SegmentBuilder builder, vector[int32_t]& group) except -1:
-    """Puts one step in the place of the chain's last; False: no kernel takes it."""
+    """Replaces the chain's last step by one fused step; False: no kernel accepts it."""
     cdef Step* product = &builder.steps[group[0]]
     cdef Step* second = &builder.steps[group[1]]
     cdef Step* last = &builder.steps[group.back()]
@@ -215,7 +212,7 @@ cdef bint replace_chain(SegmentBuilder builder, vector[int32_t]& group) except -
     kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL or not prepare_fused(builder, last, node.get(), kernel, inputs):
         return False
-    last.n_outputs = 1      # nothing reads the others of a normalisation
+    last.n_outputs = 1      # nothing reads the other outputs of a normalisation
     builder.out.nodes.push_back(node)
     for i in range(group.size() - 1):
         builder.steps[group[i]].elided = True
@@ -226,7 +223,7 @@ cdef bint replace_chain(SegmentBuilder builder, vector[int32_t]& group) except -
 
 
 cdef shared_ptr[GraphNode] chain_node(SegmentBuilder builder, vector[int32_t]& group) except *:
-    """The node that stands for a chain: the one made before, if there is one."""
+    """The fused node of a chain; an equal chain reuses its node."""
     cdef shared_ptr[GraphNode] node
     cdef GraphNode* part
     cdef string key = b"chain\n"
@@ -250,42 +247,49 @@ cdef str origins_of(SegmentBuilder builder, vector[int32_t]& group):
                       f"{text_of(builder.steps[group[i]].node.op)}" for i in range(group.size())])
 
 
+cdef int copy_attribute(GraphNode* node, const hr_fusible_op* listed, Attributes* to) except -1:
+    """Gives the fused node the attribute of a fused op that changes its result."""
+    cdef AttrEntry entry
+    if listed.attribute == NULL:
+        return 0
+    for entry in attributes_of(node).entries:
+        if entry.key == string_view(listed.attribute):
+            to.add(<string>listed.fused_attribute, <string>entry.value)
+    return 0
+
+
 cdef GraphNode* new_chain_node(GraphNode* product, GraphNode* second, GraphNode* last,
                                str origins) except NULL:
     cdef GraphNode* node
-    cdef Attributes* from_product = attributes_of(product)
     cdef Attributes* attributes
     cdef AttrEntry entry
-    cdef bytes key
-    cdef bint normalised = <bytes>second.op in _NORMALISATIONS
-    cdef int n_args = 4 if normalised else 1
-    kin = kin_of(product)
-    declared = {attr.name.encode() for attr in kin.attrs}
-    # It goes by the name of the product, where its time goes: a trace has a slice of that name.
-    node = new_fused_node(kin.name.encode(), product.name, last, origins)
+    cdef const hr_fusible_op* listed = listed_for(product, second, HR_FUSE_NORMALIZATION)
+    cdef int n_args = 1 if listed == NULL else 4
+    signature = op_catalogue.signature("_Fused" + (<bytes>product.op).decode())
+    declared = {attr.name.encode() for attr in signature.attrs}
+    # It has the name of the product, which takes most of the time: traces show it under that name.
+    node = new_fused_node(signature.name.encode(), product.name, last, origins)
     attributes = attributes_of(node)
-    for entry in from_product.entries:
+    for entry in attributes_of(product).entries:
         if entry.key.data()[:entry.key.size()] in declared:
             attributes.add(<string>entry.key, <string>entry.value)
     attributes.add(<string>b"num_args", number_attr(kInt, n_args))
     if b"TArgs" in declared:
         attributes.add(<string>b"TArgs", <string>op_pb2.AttrValue(
             list=op_pb2.AttrValue.ListValue(type=[HR_FLOAT] * n_args)).SerializeToString())
-    fused = [b"FusedBatchNorm" if normalised else b"BiasAdd"]
-    if normalised:
-        for entry in attributes_of(second).entries:
-            if entry.key.data()[:entry.key.size()] == b"epsilon":
-                attributes.add(<string>entry.key, <string>entry.value)
+    if listed == NULL:
+        fused = [b"BiasAdd"]
+    else:
+        fused = [<bytes>listed.name]
+        copy_attribute(second, listed, attributes)
     if last != second:
-        fused.append(<bytes>last.op)
-        for entry in attributes_of(last).entries:
-            key = _ATTRIBUTES_OF_ACTIVATIONS.get(entry.key.data()[:entry.key.size()])
-            if key is not None:
-                attributes.add(<string>key, <string>entry.value)
+        listed = listed_for(product, last, HR_FUSE_ACTIVATION)
+        fused.append(<bytes>listed.name)
+        copy_attribute(last, listed, attributes)
     attributes.add(<string>b"fused_ops", <string>op_pb2.AttrValue(
         list=op_pb2.AttrValue.ListValue(s=fused)).SerializeToString())
     for _ in range(2 + n_args):
         node.input_dtypes.push_back(HR_FLOAT)
     node.output_dtypes.push_back(HR_FLOAT)
-    finish_face(node)
+    fill_abi_node(node)
     return node

@@ -1,6 +1,6 @@
 # cython: language_level=3
 # distutils: language = c++
-"""Nodes that a specialisation puts in the place of others."""
+"""Nodes that replace others in a specialisation."""
 
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Offsets in one arena for memory whose lifetimes are known.
+"""Offsets in one arena for values whose lifetimes are known.
 
-First fit over the gaps in order of address, walking the steps once: whatever died before a step
-is a gap again at that step. Pieces of 64 bytes and more are aligned to cache lines.
+First fit over the gaps in order of address, in one pass over the steps: memory that is not used
+after a step is a gap at the next. Pieces of 64 bytes and more are aligned to cache lines.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -17,7 +17,7 @@ cdef extern from *:
     #include <iterator>
     #include <map>
     namespace {
-    // The free part of an arena that grows at its end.
+    // The free parts of an arena that grows at its end.
     class Gaps {
      public:
       int64_t take(int64_t bytes) {
@@ -28,7 +28,7 @@ cdef extern from *:
           if (left > 0) gaps_[at + bytes] = left;
           return at;
         }
-        // The last gap may reach to the end: grow it rather than leave it.
+        // If the last gap reaches to the end, it grows.
         if (!gaps_.empty()) {
           auto last = std::prev(gaps_.end());
           if (last->first + last->second == end_) {

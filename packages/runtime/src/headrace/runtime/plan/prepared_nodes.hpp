@@ -1,6 +1,6 @@
-// What kernels prepared for the nodes of one segment, by node and by what `prepare` was given.
+// A cache of `prepare` results for the nodes of one segment, by node and input of `prepare`.
 //
-// A new shape of a segment then lays out memory and prepares only what it has not met before.
+// For a new shape of the segment, only nodes with new input shapes are prepared.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ class PreparedNodes {
     Answers& kept = of_node(node);
     const uint32_t hash = hash_of(key);
     if (kept.hashes.size() < MOST_PER_NODE) {
-      kept.hashes.reserve(kept.hashes.size() + 1);  // all three grow, or none
+      kept.hashes.reserve(kept.hashes.size() + 1);  // either all three grow or none
       kept.used.reserve(kept.used.size() + 1);
       kept.answers.push_back({key, std::move(made)});
       kept.used.push_back(++clock_);
@@ -51,28 +51,29 @@ class PreparedNodes {
     kept.hashes[oldest] = hash;
   }
 
-  // What a node gives that stays as long as the session's state does: the handle of a variable.
-  // Null: not known yet.
-  const std::vector<hr_tensor>* find_lasting(int32_t node) const {
-    if (size_t(node) >= by_node_.size() || by_node_[size_t(node)].lasting.empty()) return nullptr;
-    return &by_node_[size_t(node)].lasting;
+  // Outputs that are constant as long as the session's state lives: handles of variables. Null: not
+  // known yet.
+  const std::vector<hr_tensor>* find_session_constant(int32_t node) const {
+    if (size_t(node) >= by_node_.size() || by_node_[size_t(node)].session_constant.empty())
+      return nullptr;
+    return &by_node_[size_t(node)].session_constant;
   }
-  void keep_lasting(int32_t node, const std::vector<hr_tensor*>& outputs) {
-    std::vector<hr_tensor> lasting;
+  void keep_session_constant(int32_t node, const std::vector<hr_tensor*>& outputs) {
+    std::vector<hr_tensor> session_constant;
     std::vector<BufferRef> held;
-    held.reserve(outputs.size());  // so that nothing is retained that no BufferRef releases
+    held.reserve(outputs.size());  // so that every retained buffer gets a BufferRef
     for (const hr_tensor* t : outputs) {
-      lasting.push_back(*t);
+      session_constant.push_back(*t);
       if (!t->owner) continue;
       buffer_retain(t->owner);
       held.emplace_back(t->owner);
     }
     Answers& kept = of_node(node);
-    kept.lasting.swap(lasting);
+    kept.session_constant.swap(session_constant);
     kept.held.swap(held);
   }
 
-  // Nodes that stand for several of the graph's, by what they compute or the nodes themselves.
+  // Fused nodes, by their program or by the nodes that they replace.
   std::shared_ptr<GraphNode> find_fused(const std::string& text) {
     auto found = fused_.find(text);
     return found == fused_.end() ? nullptr : found->second;
@@ -87,12 +88,12 @@ class PreparedNodes {
     std::string key;
     std::shared_ptr<const PreparedNode> made;
   };
-  // Side by side: a new shape looks at each hash of each node, and only seldom at what lies behind.
+  // Hashes are contiguous: a new shape reads each hash of each node, and the rest only rarely.
   struct Answers {
     std::vector<uint32_t> hashes;
     std::vector<int64_t> used;
     std::vector<Answer> answers;
-    std::vector<hr_tensor> lasting;
+    std::vector<hr_tensor> session_constant;
     std::vector<BufferRef> held;
   };
   static uint32_t hash_of(const std::string& key) {
@@ -107,10 +108,10 @@ class PreparedNodes {
   std::unordered_map<std::string, std::shared_ptr<GraphNode>> fused_;
 };
 
-// What decides the answer of `prepare`: threads, layouts, shapes, and values where they are known.
-// False: a large value is known that may change its place, so the answer cannot be kept.
+// Sets the key of a `prepare` result: threads, layouts, shapes, and known values. False: a large
+// known value may move, so the result cannot be cached.
 inline bool prepare_key(const std::vector<const hr_tensor*>& inputs,
-                        const std::vector<uint8_t>& lasting, int32_t threads,
+                        const std::vector<uint8_t>& session_constant, int32_t threads,
                         uint64_t private_layout, std::string* key) {
   const int64_t MOST_BYTES = 4096;
   const auto add = [key](const void* data, size_t bytes) {
@@ -126,7 +127,7 @@ inline bool prepare_key(const std::vector<const hr_tensor*>& inputs,
     add(&t.rank, sizeof t.rank);
     add(&t.layout, sizeof t.layout);
     add(t.dims, size_t(rank) * sizeof t.dims[0]);
-    const char known = t.data == nullptr ? 0 : lasting[i] ? 2 : 1;
+    const char known = t.data == nullptr ? 0 : session_constant[i] ? 2 : 1;
     key->push_back(known);
     if (known == 2) {
       add(&t.data, sizeof t.data);

@@ -1,6 +1,6 @@
-"""The last walk: a segment's steps as entries of the kernel schedule."""
+"""The last stage: a segment's steps become entries of the kernel schedule."""
 
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder
 
-# Takes the builder's tensors and arguments.
+# Writes the entries from the builder's steps.
 cdef int write_schedule(SegmentBuilder builder) except -1

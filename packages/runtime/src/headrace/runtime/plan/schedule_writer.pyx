@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The last walk: a segment's steps as entries of the kernel schedule."""
+"""The last stage: a segment's steps become entries of the kernel schedule."""
 
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
@@ -25,7 +25,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
     for i in made.by_kernel:
         if builder.last[i] < last_writer and not builder.escapes[i]:
             dying[builder.last[i]].push_back(i)
-    # Copies: the builder is used again, and what is kept has no room to spare.
+    # Copies: the builder is reused, and the executable's vectors have no spare capacity.
     made.arguments = builder.arguments
     made.entries.reserve(builder.steps.size())
     made.first_effect = -1
@@ -64,12 +64,12 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
 
 
 cdef bint has_effect(Step* step) noexcept:
-    """Whether a step may change what outlives the run; reading a variable does not."""
+    """Whether a step may change something that outlives the run; reading a variable does not."""
     return step.writes or step.node.info != NULL and step.node.info.stateful and \
         not step.kernel.flags & OWN_MEMORY
 
 
 cdef bint is_placed(SegmentBuilder builder, Step* step, Executable* made) noexcept:
-    """A view of arena memory has its pointer from the plan; others get theirs at run."""
+    """Whether a view has a fixed address in the arena; other views get theirs in each run."""
     cdef int out = made.arguments[step.first_output]
     return builder.storage[builder.root[out]] == ARENA

@@ -1,6 +1,6 @@
-"""A segment on its way to an executable: what the walks of specialisation.pyx share."""
+"""The state that the stages of specialisation.pyx share while they plan a segment."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -18,12 +18,12 @@ cdef extern from "plan/prepared_nodes.hpp" namespace "headrace" nogil:
         shared_ptr[const PreparedNode] find(int32_t node, const string& key) except +
         void keep(int32_t node, const string& key,
                   const shared_ptr[const PreparedNode]& made) except +
-        const vector[hr_tensor]* find_lasting(int32_t node)
-        void keep_lasting(int32_t node, const vector[hr_tensor*]& outputs) except +
+        const vector[hr_tensor]* find_session_constant(int32_t node)
+        void keep_session_constant(int32_t node, const vector[hr_tensor*]& outputs) except +
         shared_ptr[GraphNode] find_fused(const string& text) except +
         void keep_fused(const string& text, const shared_ptr[GraphNode]& node) except +
 
-    bint prepare_key(const vector[const hr_tensor*]& inputs, const vector[uint8_t]& lasting,
+    bint prepare_key(const vector[const hr_tensor*]& inputs, const vector[uint8_t]& session_constant,
                      int32_t threads, unsigned long long private_layout, string* key) except +
 
 
@@ -36,39 +36,39 @@ cdef struct Step:
     void* plan
     int64_t workspace
     int32_t first_input, n_inputs, first_output, n_outputs   # into SegmentBuilder.arguments
-    bint elided          # its outputs are known, unread, or computed by another step
+    bint elided          # its outputs are constant, unread, or computed by another step
     bint by_kernel       # allocates its outputs
     bint view
     bint writes
 
 
-# Planning a segment for a new shape would otherwise allocate some twenty arrays, large ones, too:
-# builders are used again (take_builder, give_builder).
+# Builders are reused (take_builder, give_builder), since planning otherwise allocates about twenty
+# arrays, some of them large.
 cdef class SegmentBuilder:
     cdef Program program
     cdef SessionState* session
     cdef PreparedNodes* cache           # of the segment's runner
     cdef int threads
     cdef vector[hr_tensor] tensors      # reserved: pointers into it stay
-    cdef vector[int32_t] root           # whose memory a tensor is; itself, unless a view
+    cdef vector[int32_t] root           # the tensor that owns the memory; a tensor itself, unless it is a view
     cdef vector[int32_t] first
     cdef vector[int32_t] last
     cdef vector[uint8_t] storage
     cdef vector[uint8_t] escapes
-    cdef vector[uint8_t] lasting        # a value that lies where it lies as long as its node lives
+    cdef vector[uint8_t] session_constant        # its address is constant as long as its node lives
     cdef vector[int32_t] local_of       # program value -> tensor
     cdef vector[int32_t] arguments
     cdef vector[Step] steps
     cdef shared_ptr[Executable] made
     cdef Executable* out                # the same
     cdef vector[uint8_t] consumed       # per program value: whether a node of the segment reads it
-    # Of the node that is being prepared; kept, so that not every node allocates them anew.
+    # Of the node that is being prepared; members, so that they are allocated once.
     cdef vector[const hr_tensor*] node_inputs
     cdef vector[hr_tensor*] node_outputs
-    cdef vector[uint8_t] node_lasting
+    cdef vector[uint8_t] node_session_constants
     cdef string node_key
-    cdef SlotShapes slots               # what shapes variables have at this point of the walk
-    cdef int32_t ends_at                # the step in which each run ends, with an error; -1: none
+    cdef SlotShapes slots               # shapes of variables at this point of the plan
+    cdef int32_t ends_at                # the step in which every run ends, with an error; -1: none
 
     cdef int add_tensor(self, hr_tensor* t, int storage) except -1
     cdef void clear(self) noexcept
@@ -79,12 +79,16 @@ cdef void give_builder(SegmentBuilder builder) noexcept
 
 
 cdef inline bint is_stateful(GraphNode* node) noexcept nogil:
-    # Nodes that passes add, reads of variables above all, carry no entry of the catalogue.
+    # Nodes that passes add, such as reads of variables, have no entry of the catalogue.
     return node.info == NULL or node.info.stateful
 
-# The state of a node's kernel, made at first use; raises what `create` refuses. A caller that needs
+# The state of a node's kernel, made at first use; raises the error of `create`. A caller that needs
 # it twice keeps it: after a reset the node gets another one.
 cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,
                       void** state) except -1
-# The error that create or prepare left on a node.
+# Calls a kernel's `prepare` for inputs of these shapes. `prepared` owns the plan, also on an error.
+cdef hr_code prepare_kernel(GraphNode* node, const hr_kernel* kernel, void* state,
+                            const vector[const hr_tensor*]& inputs, hr_tensor** outputs,
+                            int threads, uint64_t private_layout, PreparedNode* prepared) except? -1
+# The error that create or prepare stored in a node.
 cdef object node_error(GraphNode* node, hr_code code)

@@ -28,14 +28,14 @@ cdef class SegmentRunner:
     cdef readonly int number
     cdef SessionState* session
     cdef bint copy_small
-    cdef int team                                # threads that heavy work may use
+    cdef int intra_op_threads                                # threads for heavy work
     cdef ExecutableCache made
     cdef PreparedNodes* cache                    # guarded by `specialising`
-    cdef int64_t cache_resets                    # of the state, when the cache was made
+    cdef int64_t cache_resets                    # count of resets when the cache was made
     cdef object specialising
     cdef uint64_t hash_of(self, const hr_tensor* inputs) noexcept nogil
-    # The executable for these shapes; null: there is none yet.
+    # The executable for these shapes; null: there is none.
     cdef shared_ptr[Executable] lookup(self, const hr_tensor* inputs, int threads) noexcept nogil
-    # The same, made if need be.
+    # The same; plans it if there is none.
     cdef shared_ptr[Executable] find(self, const hr_tensor* inputs, int threads) except *
     cdef int account(self, Executable* made, const hr_tensor* inputs) except -1

@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""One segment of a program with its executables, bounded (executable_cache.hpp).
+"""One segment of a program with its executables (executable_cache.hpp).
 
-Where a shape is new, planning node by node costs what running a program unspecialised would; what
-the nodes' kernels prepared is kept beyond the executables (bounded, too).
+Results of `prepare` are cached by node and shapes in addition to executables (prepared_nodes.hpp),
+so that planning for a new shape repeats as little as possible. Both caches are bounded.
 """
 
 import threading

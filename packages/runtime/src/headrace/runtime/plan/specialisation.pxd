@@ -11,8 +11,8 @@ from headrace.runtime.plan.segment_builder cimport PreparedNodes
 
 
 # copy_small: outputs of up to 4 KiB stay in the arena; the caller copies them out at once.
-# cache: what the segment's kernels prepared before; null: none.
-# The new executable's `inputs` describe the tensors it was made for.
+# cache: earlier `prepare` results of the segment's kernels; null: none.
+# The `inputs` of the new executable are its key.
 cdef shared_ptr[Executable] specialise(Program program, Segments segments, int number,
                                        const hr_tensor* inputs, int threads,
                                        SessionState* session, bint copy_small,

@@ -1,8 +1,8 @@
 # cython: language_level=3
 """Who owns the memory of each value of a segment.
 
-Escape analysis first: what may outlive the run gets a counted buffer; the rest lies in the arena,
-at offsets packed by lifetime, in place of an input where the kernel allows it.
+Escape analysis comes first: values that may outlive the run get counted buffers. All others get
+offsets in the arena, packed by lifetime, in place of an input where the kernel allows it.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -26,7 +26,7 @@ cdef extern from "headrace/kernel.h" nogil:
     cdef cppclass node_api "hr_node_api":
         void (*input_range)(const void*, int32_t, int32_t*, int32_t*)
 
-cdef int64_t SMALL = 4096           # bytes that are cheaper to copy than to count
+cdef int64_t SMALL = 4096           # bytes; copying up to this size is cheaper than counting
 
 
 cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment,
@@ -60,7 +60,7 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
                 place_output(builder, step, i, j, tensor, copy_small, storage_of, lifetimes)
         if step.workspace > 0:
             add_lifetime(lifetimes, step.workspace, i, i)
-            step.workspace = <int64_t>lifetimes.size()   # 1 + its number, until planned
+            step.workspace = <int64_t>lifetimes.size()   # 1 + its number, until the offset is known
     builder.out.arena_bytes = plan_memory(lifetimes)
     for n in range(lifetimes.size()):
         builder.out.intermediate_bytes += lifetimes[n].bytes
@@ -71,7 +71,7 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
             builder.storage[i] = ARENA
     for i in range(<int>builder.steps.size()):
         step = &builder.steps[i]
-        if step.elided or step.workspace <= 0:  # what was folded has no lifetime to look up
+        if step.elided or step.workspace <= 0:  # a folded step has no lifetime
             step.workspace = -1
         else:
             step.workspace = lifetimes[step.workspace - 1].offset
@@ -79,10 +79,11 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
 
 
 cdef void drop_unused(SegmentBuilder builder, Segments segments, Segment segment) noexcept:
-    """Elides steps without readers, such as a value of which only the shape is needed.
+    """Elides steps without readers, for example if only the shape of a value is needed.
 
-    What may fail stays, for its error is the run's: a read of a variable without a value, an index
-    outside. A view that only control edges reach needs no step, but what it looks at must run.
+    Steps that may fail stay, since their error is an error of the run: a read of a variable without
+    a value, an index out of range. A view that only control edges reach needs no step, but the
+    viewed tensor must be computed.
     """
     cdef vector[uint8_t] used
     cdef int i, j, number
@@ -110,7 +111,7 @@ cdef void drop_unused(SegmentBuilder builder, Segments segments, Segment segment
 
 
 cdef bint may_fail(Step* step) noexcept:
-    """Whether computing a step that is no variable's may be an error."""
+    """Whether computing a step may fail; steps of variables are excluded."""
     if step.view:
         return False
     if step.by_kernel or step.node.info == NULL:
@@ -165,7 +166,7 @@ cdef int place_output(SegmentBuilder builder, Step* step, int at, int port, int 
 
 
 cdef int reusable_input(SegmentBuilder builder, Step* step, int at, int output):
-    """A root in the arena that dies here and that the kernel may overwrite; -1: none."""
+    """A root in the arena whose last use is here and that the kernel may overwrite; -1: none."""
     cdef int32_t argument, first = 0, count = 0
     cdef int i, j, tensor, root
     cdef hr_tensor* out = &builder.tensors[output]
@@ -177,7 +178,7 @@ cdef int reusable_input(SegmentBuilder builder, Step* step, int at, int output):
             break
         if not (step.kernel.reuse_inputs >> argument) & 1:
             continue
-        (<node_api*>step.node.face.api).input_range(&step.node.face, argument, &first, &count)
+        (<node_api*>step.node.abi_node.api).input_range(&step.node.abi_node, argument, &first, &count)
         for i in range(first, first + count):
             if i >= step.n_inputs:
                 break

@@ -1,13 +1,13 @@
 # cython: language_level=3
 # distutils: language = c++
-"""Lets MaxPool keep where each window's maximum was, for its gradient.
+"""Makes MaxPool keep the position of each window's maximum for its gradient.
 
-MaxPoolGrad looks for the maxima of its orig_input again, which moves that input through memory once
-more. Where its orig_output comes from a MaxPool of the same input and attributes in the same plan,
-that MaxPool writes the position within the window as a byte (_MaxPoolWithWindowIndex), and
-_MaxPoolGradWithWindowIndex reads the byte and the gradient. The bits are those of the two ops (but
-where windows with NaN overlap, whose gradients MaxPoolGrad adds last). A MaxPool without such a
-gradient stays as it is.
+MaxPoolGrad searches for the maxima of orig_input again, which reads that input once more. If its
+orig_output comes from a MaxPool of the same input and attributes in the same plan, the MaxPool
+writes the position within the window as a byte (_MaxPoolWithWindowIndex), and
+_MaxPoolGradWithWindowIndex reads the byte and the gradient. Results have the same bits, except
+where windows with NaN overlap: MaxPoolGrad adds their gradients last. A MaxPool without such a
+gradient does not change.
 """
 
 from libc.stdint cimport int32_t
@@ -16,7 +16,7 @@ from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.graph.attributes cimport AttrEntry, attributes_of, finish_face
+from headrace.runtime.graph.attributes cimport AttrEntry, attributes_of, fill_abi_node
 from headrace.runtime.memory.buffer cimport set_bytes
 from headrace.runtime.plan.executable cimport ARENA, STATIC
 from headrace.runtime.plan.fuse_elementwise cimport prepare_fused
@@ -66,7 +66,7 @@ cdef bint is_plain(Step* step) noexcept:
 
 
 cdef bint belongs_to(SegmentBuilder builder, Step* gradient, Step* pool) except -1:
-    """Whether a gradient's orig_input is what the pool reads, and its windows are the pool's."""
+    """Whether a gradient has the input and the windows of the pool."""
     cdef int32_t x = builder.arguments[gradient.first_input]
     cdef int32_t read = builder.arguments[pool.first_input]
     cdef int32_t y = builder.arguments[gradient.first_input + 1]
@@ -92,7 +92,7 @@ cdef dict window_of(GraphNode* node):
 
 
 cdef bint replace(SegmentBuilder builder, int pool, vector[int32_t]& gradients) except -1:
-    """Puts the ops with an index in the place of a pool and its gradients; False: none takes it."""
+    """Replaces a pool and its gradients by the ops with an index; False: no kernel accepts them."""
     cdef Step* forward = &builder.steps[pool]
     cdef Step before = forward[0]
     cdef Step* backward
@@ -116,7 +116,7 @@ cdef bint replace(SegmentBuilder builder, int pool, vector[int32_t]& gradients) 
     forward.n_outputs = 2
     builder.arguments.push_back(builder.arguments[before.first_output])
     builder.arguments.push_back(number)
-    # The gradient takes a shape from orig_input and no value: its memory need not last so long.
+    # The gradient needs only the shape of orig_input, whose memory can be released earlier.
     shape.data = NULL
     shape.owner = NULL
     shape_of_x = builder.add_tensor(&shape, STATIC)
@@ -137,7 +137,8 @@ cdef bint replace(SegmentBuilder builder, int pool, vector[int32_t]& gradients) 
 
 cdef bint take_place(SegmentBuilder builder, Step* step, bytes op, vector[int32_t]& inputs,
                      hr_tensor* second) except -1:
-    """Lets a step be that op of these inputs; False: its library has no kernel that takes them."""
+    """Replaces a step by that op with these inputs; False: its library has no kernel that accepts
+    them."""
     cdef shared_ptr[GraphNode] node = node_of(builder, step.node, op, inputs)
     cdef const hr_kernel* kernel = find_kernel(node.get(), b"CPU", False)
     if kernel == NULL or library_of(kernel) == NULL or library_of(step.kernel) == NULL or \
@@ -150,7 +151,7 @@ cdef bint take_place(SegmentBuilder builder, Step* step, bytes op, vector[int32_
 
 cdef shared_ptr[GraphNode] node_of(SegmentBuilder builder, GraphNode* like, bytes op,
                                    vector[int32_t]& inputs) except *:
-    """The node with `like`'s windows: the one made before, if there is one."""
+    """A node with the windows of `like`; an equal node is reused."""
     cdef shared_ptr[GraphNode] node
     cdef string key = op + b"\n" + <bytes>like.name
     if builder.cache != NULL:
@@ -176,5 +177,5 @@ cdef GraphNode* new_node(SegmentBuilder builder, GraphNode* like, bytes op,
     node.output_dtypes.push_back(<hr_dtype>like.output_dtypes[0])
     if inputs.size() == 1:
         node.output_dtypes.push_back(HR_UINT8)
-    finish_face(node)
+    fill_abi_node(node)
     return node

@@ -25,9 +25,9 @@ class TensorSpec:
 
     Args:
       name: its name in the graph, such as "x:0".
-      dtype: what arrays for it hold (`dtype.as_numpy_dtype`); strings are object arrays of bytes.
-      shape: None where any rank will do, or a size, or None for any, per dimension. Of an output
-        it is known where the GraphDef says it (`as_graph_def(add_shapes=True)`).
+      dtype: of its arrays (`dtype.as_numpy_dtype`); strings are object arrays of bytes.
+      shape: None for any rank; otherwise one entry per dimension, None for any size. The shape of
+      an output is known if the GraphDef contains it (`as_graph_def(add_shapes=True)`).
     """
 
     name: str
@@ -36,9 +36,9 @@ class TensorSpec:
 
 
 class LoadedGraph:
-    """A graph that runs; `load_graph` makes it. Safe to call from several threads at once.
+    """A callable graph, made by `load_graph`. Safe to call from several threads at once.
 
-    `inputs` and `outputs` say what it takes and gives: TensorSpec by name.
+    `inputs` and `outputs` are its signature: TensorSpec by name.
     """
 
     def __init__(self, session: Any, inputs: dict[str, str], outputs: dict[str, str]) -> None:
@@ -61,10 +61,10 @@ class LoadedGraph:
         Args:
           values: input name -> array of its dtype and shape; read during the call only.
           timeout_s: seconds after which the run ends with DeadlineExceededError.
-        Returns: output name -> array, which is the caller's; a scalar as a NumPy scalar.
-        Raises: errors.InvalidArgumentError for what the caller did wrong: an input that is missing,
-          unknown, or of another shape or dtype; RuntimeError where the graph is closed; else
-          errors.OpError, with `.node_name` where one node is to blame.
+        Returns: output name -> array, which the caller owns; a scalar as a NumPy scalar.
+        Raises: errors.InvalidArgumentError for an input that is missing, unknown, or of another
+        shape or dtype; RuntimeError if the graph is closed; otherwise errors.OpError, with
+        `.node_name` if one node caused it.
         """
         values = values or {}
         try:
@@ -79,11 +79,11 @@ class LoadedGraph:
         return dict(zip(self._names, self._step.run(fed, options.SerializeToString())[0]))
 
     def explain(self) -> str:
-        """How it runs, for a person to read: kernels, memory, threads."""
+        """A text that describes how the graph runs: kernels, memory, threads."""
         return self._step.explain()
 
     def close(self) -> None:
-        """Frees what it holds; runs under way end with CancelledError."""
+        """Frees its memory; runs in progress end with CancelledError."""
         self._session.close()
 
     def __enter__(self) -> LoadedGraph:
@@ -111,18 +111,19 @@ class LoadedGraph:
 def load_graph(
     source: str | os.PathLike[str] | bytes, inputs: Names, outputs: Names, config: Any = None
 ) -> LoadedGraph:
-    """Loads a frozen graph to be run many times, from any threads.
+    """Loads a frozen graph, which can then run many times on any threads.
 
     Args:
       source: path of a GraphDef file (as text where it ends in ".pbtxt"), or the message's bytes.
-      inputs: tensors to feed: their names in the graph ("x", "x:0"), or a name of yours -> theirs.
-      outputs: tensors to fetch, likewise.
+      inputs: tensors to feed: their names in the graph ("x", "x:0"), or a mapping from names of
+      your choice to these.
+      outputs: tensors to fetch, in the same form.
       config: a ConfigProto message, or its bytes.
-    Raises: NotFoundError for a file, a tensor or a kernel that is not there; DataLossError, with
-      path and offset, for a file that is no GraphDef; InvalidArgumentError for a graph that cannot
-      run, such as one that needs a placeholder which is not among the inputs.
+    Raises: NotFoundError for a missing file, tensor or kernel; DataLossError, with path and offset,
+    for a file that is not a GraphDef; InvalidArgumentError for a graph that cannot run, such as one
+    that needs a placeholder which is not among the inputs.
     """
-    # Here, since a session is what takes time to import: before the graph's threads run.
+    # Imported here because it takes time, and before the graph's threads run.
     from headrace.runtime.session.local_session import open_session
 
     path = None if isinstance(source, bytes) else os.fspath(source)

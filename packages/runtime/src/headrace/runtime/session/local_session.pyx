@@ -26,11 +26,11 @@ from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicSt
 from headrace.runtime.kernels.kernel_libraries import load_kernels
 from headrace.runtime.session.placement_log import print_placement
 from headrace.runtime.state.session_options import SessionOptions
-from headrace.runtime.executor.step import StaticStep
+from headrace.runtime.executor.static_step import StaticStep
 from headrace.runtime.threads.pools import count_at_work
 
 
-# How many signatures a session keeps planned, beside as many that were recent before.
+# A session keeps this many recent signatures planned, and up to as many older ones.
 cdef int RECENT_SIGNATURES = 128
 
 # Sessions that are open.
@@ -38,7 +38,7 @@ _open = weakref.WeakSet()
 
 
 def _end_all():
-    """Ends what runs before the interpreter does: libraries are taken down under it."""
+    """Ends all runs before the interpreter exits, since it unloads libraries that they use."""
     for session in list(_open):
         session.close()
     give_up = time.monotonic() + 10
@@ -48,13 +48,13 @@ def _end_all():
 
 atexit.register(_end_all)
 
-# States that several sessions of the process share, by the NAME of local://NAME.
+# States that sessions of the process share, by the NAME of local://NAME.
 _shared = {}
 _sharing = ForkLock()
 
 
 def _after_fork():
-    """The parent's states are of no use in the child."""
+    """Clears the parent's sessions and states, which a child cannot use."""
     _shared.clear()
     _open.clear()
 
@@ -63,7 +63,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def open_session(target: str, config: bytes) -> LocalSession:
-    """A session on this machine (services.SessionService).
+    """Opens a session on this machine (services.SessionService).
 
     Args:
       target: "" for a session with state of its own; "local://NAME" for state that all sessions
@@ -179,8 +179,8 @@ cdef class LocalSession:
             names.push_back(name.encode())
         self.owner.end_runs_of_state("the session's resources were reset")
         clear_containers(self.owner.state, names)
-        # Kernels hold what they looked up: all sessions of the state look it up anew, also in the
-        # steps that they have.
+        # Kernels keep the resources that they looked up: all sessions of the state look them up
+        # again, also in existing steps.
         for other in list(_open):
             if (<LocalSession>other).owner.state == self.owner.state:
                 (<LocalSession>other).graph.forget_kernels()

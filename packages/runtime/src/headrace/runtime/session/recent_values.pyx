@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""A bounded cache that costs one look-up: two generations instead of an order of use."""
+"""A bounded cache with one look-up per access: two generations instead of an order of use."""
 
 
 cdef class RecentValues:
-    """Keeps the values put or found last: at least `size` of them, at most twice as many."""
+    """Keeps the most recently used values: at least `size`, at most twice as many."""
 
     def __init__(self, int size):
         self.young = {}
@@ -20,7 +20,7 @@ cdef class RecentValues:
         return value
 
     cpdef put(self, key, value):
-        """Keeps a value; what was not used while the young generation filled up is dropped."""
+        """Keeps a value; values not used while the young generation filled up are dropped."""
         if len(self.young) >= self.size:
             self.old = self.young
             self.young = {}

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""What a running kernel may ask of the runtime (kernel.h's hr_ctx_api), and variable slots.
+"""The functions that running kernels call (hr_ctx_api of kernel.h), and variable slots.
 
-A variable, of either kind, is one slot: a lock and a counted buffer. Readers pin the buffer;
-a writer changes it in place only as its sole holder, else it writes a copy, so that no value
-changes under a reader and none is seen after its memory was reused.
+A variable of either kind is one slot: a lock and a counted buffer. Readers pin the buffer. A writer
+changes the buffer in place only if no reader holds it; otherwise it writes a copy. So no value
+changes while it is read, and none is read after its memory was reused.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -27,7 +27,8 @@ cdef extern from *:
     #include <new>
     #include "state/run.hpp"
     #include "state/slot.hpp"
-    // Never waits for the GIL with the lock: who holds the GIL may wait for the lock (ShapeGuard).
+    // Never waits for the GIL while holding the lock: the holder of the GIL may wait for the lock
+    // (ShapeGuard).
     static void wait_for_lock(std::mutex& lock) {
       if (!PyGILState_Check()) return lock.lock();
       do {
@@ -133,7 +134,7 @@ cdef void clear_containers(SessionState* session,
     cdef vector[hr_object*] dropped = session_clear(session, containers)
     cdef hr_object* found
     for found in dropped:
-        # Kernels may hold a variable for as long as their graph lives: its memory goes now.
+        # Kernels may hold a variable as long as their graph lives, so its memory is released now.
         if is_kind(found, "Variable"):
             slot_clear(<Slot*>found)
         object_release(found)
@@ -225,7 +226,7 @@ cdef void lock_in_address_order(int32_t n, Slot** slots) noexcept nogil:
         if order[i].lock.try_lock():
             i += 1
             continue
-        # Waits for one lock without the others, since it may give up the GIL meanwhile.
+        # Waits for one lock without holding the others, since it may release the GIL meanwhile.
         for j in range(i):
             order[j].lock.unlock()
         lock_slot(order[i])

@@ -1,6 +1,6 @@
-// Calls a kernel's functions so that no C++ exception leaves them: running out of memory becomes
-// ResourceExhausted, anything else Internal with its text. The try blocks cost nothing unless one
-// is thrown.
+// Calls a kernel's functions so that no C++ exception leaves them: std::bad_alloc becomes
+// ResourceExhausted, any other exception Internal with its text. Without an exception the try
+// blocks cost nothing.
 #pragma once
 #include <exception>
 #include <new>
@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-// To be called in a handler: the error of the exception in flight. fail(code, text) records it.
+// Call in a handler: the error of the current exception. fail(code, text) records it.
 template <class Fail>
 hr_code code_of_exception(Fail&& fail) noexcept {
   try {
@@ -24,7 +24,7 @@ hr_code code_of_exception(Fail&& fail) noexcept {
     } catch (const std::exception& error) { return fail(HR_INTERNAL, error.what()); } catch (...) {
       return fail(HR_INTERNAL, "the kernel threw an exception that is not a std::exception");
     }
-  } catch (...) {  // no memory for the text either
+  } catch (...) {  // no memory for the text
     return HR_RESOURCE_EXHAUSTED;
   }
 }
@@ -35,7 +35,7 @@ inline hr_code fail_node(hr_node* node) noexcept {
 }
 
 inline hr_code fail_ctx(hr_ctx* ctx) noexcept {
-  // Kernels leave deep loops by an exception where their step was cancelled.
+  // Kernels leave nested loops by an exception if their step is cancelled.
   if (ctx->cancelled && hr_cancelled(ctx))
     return ctx->api->fail(ctx, HR_CANCELLED, "the step was cancelled");
   return code_of_exception(
@@ -62,7 +62,7 @@ inline hr_code call_compute(hr_compute compute, hr_ctx* ctx, void* state, void* 
   } catch (...) { return fail_ctx(ctx); }
 }
 
-// A kernel that throws has not called `done` yet, and will not.
+// A kernel that throws has not called `done`, and will not.
 inline void call_compute_async(const hr_kernel* kernel, hr_ctx* ctx, void* state, void* plan,
                                const hr_tensor* const* inputs, hr_tensor* const* outputs,
                                void* workspace, hr_done done, void* argument) noexcept {

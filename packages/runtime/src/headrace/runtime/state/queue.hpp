@@ -1,5 +1,5 @@
 // Queues whose blocked operations hold no thread (white paper §4.6): a waiting enqueue or dequeue
-// is a record in the queue, finished by whoever makes it possible.
+// is a record in the queue. The operation that makes it possible completes it.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -19,15 +19,15 @@
 
 namespace headrace {
 
-// What is enqueued at once: one tensor per component.
+// One element: a tensor per component.
 struct Element {
   std::vector<OwnedTensor> parts;
   uint64_t number = 0;   // in the order of enqueuing
   int64_t priority = 0;  // of a priority queue
 };
 
-// Elements and waiters change lists without a request for memory: what goes wrong while they are
-// made is their maker's error, and nothing is lost on the way.
+// Elements and waiters move between lists without allocating memory, so that only their creation
+// can fail and none is lost.
 using Elements = std::list<Element>;
 
 enum class QueueOrder { kFirst, kRandom, kLeast };
@@ -43,13 +43,13 @@ struct QueueSpec {
   std::vector<std::vector<int64_t>> dims;
   std::string name;
 
-  // Whether it has a shape for each component, or none at all where that is allowed.
+  // Whether it has a shape for each component, or none at all if that is allowed.
   bool shapes_fit() const {
     if (ranks.empty()) return !padding && order != QueueOrder::kLeast;
     return ranks.size() == types.size();
   }
 
-  // Why nothing can be dequeued in batches where no shapes are declared.
+  // The error of dequeuing batches from a queue without declared shapes.
   std::string lack_of_shapes() const {
     const char* kind = order == QueueOrder::kRandom  ? "RandomShuffleQueue"
                        : order == QueueOrder::kLeast ? "PriorityQueue"
@@ -67,15 +67,15 @@ struct QueueSpec {
   }
 };
 
-// The elements of a queue in the order in which they leave; every operation is O(1), or O(log n)
-// for a priority queue.
+// The elements of a queue in the order in which they are dequeued; every operation is O(1), or
+// O(log n) for a priority queue.
 class QueueItems {
  public:
   explicit QueueItems(const QueueSpec* spec) : spec_(spec) {}
 
   int64_t size() const { return static_cast<int64_t>(in_order() ? first_.size() : others_.size()); }
 
-  // Room for n elements more than there are; without it, push and put_back must not be called.
+  // Reserves room for n more elements; push and put_back require it.
   bool reserve(size_t n) noexcept {
     if (in_order() || others_.capacity() - others_.size() >= n) return true;
     try {
@@ -87,12 +87,12 @@ class QueueItems {
   void push(Elements& from) {
     Element& element = from.front();
     element.number = next_++;
-    // Enqueuing made sure that the first component is one int64.
+    // Enqueuing has checked that the first component is one int64.
     if (spec_->order == QueueOrder::kLeast)
       element.priority = *static_cast<const int64_t*>(element.parts[0].get()->data);
     insert(from, from.begin(), first_.end());
   }
-  // Undoes the last take.
+  // Reverts the last take.
   void put_back(Elements& from) { insert(from, std::prev(from.end()), first_.begin()); }
   // Appends the next one to `to`.
   void take(Elements& to) {
@@ -139,13 +139,13 @@ struct Waiter {
   void* argument;
   Elements elements;   // to enqueue, or dequeued so far
   int64_t wanted = 0;  // of a dequeue
-  bool many = false;   // answers a batch
-  bool up_to = false;  // content with less once the queue is closed
+  bool many = false;   // returns a batch
+  bool up_to = false;  // accepts fewer elements once the queue is closed
   hr_tensor* const* outputs = nullptr;
   int32_t n_outputs = 0;
   uint64_t token = 0;
   class Queue* queue = nullptr;
-  ObjectRef held;  // the queue's count
+  ObjectRef held;  // a reference to the queue
   hr_code code = HR_OK;
   std::string message;
 };
@@ -157,8 +157,8 @@ class Queue {
 
   hr_object object;  // first; kind "Queue"
   QueueSpec spec;
-  // Makes the batch (or the one element) that a dequeue answers; takes its elements.
-  hr_code (*deliver)(Waiter*) = nullptr;
+  // Makes the batch (or the one element) that a dequeue returns; takes its elements.
+  hr_code (*complete_dequeue)(Waiter*) = nullptr;
 
   // A list of one new waiter, for `add`. Throws bad_alloc.
   static Waiters new_waiter() {
@@ -167,7 +167,7 @@ class Queue {
     return one;
   }
 
-  // The waiter is the queue's from now on.
+  // The queue owns the waiter from now on.
   void add(Waiters one) {
     Waiter* waiter = one.front().get();
     Waiters finished;
@@ -177,7 +177,7 @@ class Queue {
         fail(waiter, HR_CANCELLED, [&] { return "queue '" + spec.name + "' is closed."; });
         finished.splice(finished.end(), one);
       } else if (hr_cancelled(waiter->ctx)) {
-        // `cancel` may have come before, and found it in no list: it will not come again.
+        // `cancel` may have run before, when the waiter was in no list, and does not run again.
         fail_cancelled(waiter);
         finished.splice(finished.end(), one);
       } else {
@@ -213,7 +213,7 @@ class Queue {
       auto& list = list_of(waiter);
       auto found = std::find_if(list.begin(), list.end(),
                                 [waiter](const WaiterPtr& w) { return w.get() == waiter; });
-      if (found == list.end()) return;  // finished in the meantime
+      if (found == list.end()) return;  // already finished
       finished.splice(finished.end(), list, found);
       if (waiter->kind == Waiter::kDequeue) put_back(waiter);
       fail_cancelled(waiter);
@@ -235,12 +235,12 @@ class Queue {
   std::mutex lock_;
   QueueItems items_{&spec};
   Waiters enqueues_, dequeues_;
-  size_t taken_ = 0;  // elements that dequeues under way have taken
+  size_t taken_ = 0;  // elements taken by dequeues in progress
   bool closed_ = false;
 
   Waiters& list_of(const Waiter* w) { return w->kind == Waiter::kEnqueue ? enqueues_ : dequeues_; }
 
-  // Without memory for the text, the code stands alone.
+  // Without memory for the text, only the code is reported.
   template <class Text>
   static void fail(Waiter* w, hr_code code, const Text& text) noexcept {
     w->code = code;
@@ -265,7 +265,7 @@ class Queue {
     return items_.size() > (closed_ ? 0 : std::max<int64_t>(spec.min_after_dequeue, 0));
   }
 
-  // Moves elements as far as they go; a waiter that is done leaves its list.
+  // Moves as many elements as possible; completed waiters leave their list.
   void settle(Waiters* finished) {
     for (bool moved = true; moved;) {
       moved = settle_enqueues(finished);
@@ -304,7 +304,7 @@ class Queue {
       }
       const int64_t have = static_cast<int64_t>(w->elements.size());
       if (have < w->wanted) {
-        // Pending enqueues still count: they were made before the queue was closed.
+        // Pending enqueues still complete: they were started before the queue was closed.
         if (!closed_ || !enqueues_.empty()) break;
         if (!w->up_to || have == 0) {
           fail(w, HR_OUT_OF_RANGE, [&] {
@@ -323,7 +323,7 @@ class Queue {
 
   hr_code delivered(Waiter* w) noexcept {
     try {
-      return deliver(w);
+      return complete_dequeue(w);
     } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
   }
 
@@ -335,7 +335,7 @@ class Queue {
       if (code != HR_OK) w->ctx->api->fail(w->ctx, code, "%s", w->message.c_str());
       hr_done done = w->done;
       void* argument = w->argument;
-      // The queue may end with its last waiter, so nothing of it is touched afterwards.
+      // The last waiter may free the queue, so nothing of it is accessed afterwards.
       ObjectRef held = std::move(w->held);
       w.reset();
       done(argument, code);

@@ -59,7 +59,7 @@ cdef extern from "state/queue.hpp" namespace "headrace" nogil:
         Queue() except +
         hr_object object
         QueueSpec spec
-        hr_code (*deliver)(Waiter*) noexcept nogil
+        hr_code (*complete_dequeue)(Waiter*) noexcept nogil
         void close(cbool cancel_pending)
         void cancel(Waiter* waiter)
         int64_t size()

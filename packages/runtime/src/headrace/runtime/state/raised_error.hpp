@@ -1,10 +1,10 @@
-// An exception of Python on its way from a thread or a callback to who raises it.
+// A Python exception from another thread or a callback, to be raised by the caller.
 #pragma once
 #include <Python.h>
 
 namespace headrace {
 
-// Keeps the first one. To be used, and to end, with the GIL.
+// Keeps the first one. Use and destroy it with the GIL.
 class RaisedError {
  public:
   RaisedError() = default;
@@ -16,7 +16,7 @@ class RaisedError {
     Py_INCREF(error);
     error_ = error;
   }
-  // Null: none came.
+  // Null: there is none.
   PyObject* get() const { return error_; }
 
  private:

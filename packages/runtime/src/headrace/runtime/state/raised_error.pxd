@@ -1,4 +1,5 @@
-"""An exception on its way from a thread or a callback to who raises it (raised_error.hpp)."""
+"""A Python exception from another thread or a callback, to be raised by the caller
+(raised_error.hpp)."""
 
 from cpython.ref cimport PyObject
 

@@ -1,4 +1,4 @@
-// Where Send meets Recv in one process (white paper §3.2.2, §5.2).
+// The rendezvous of Send and Recv in one process (white paper §3.2.2, §5.2).
 #pragma once
 #include <mutex>
 #include <new>
@@ -10,12 +10,12 @@
 
 namespace headrace {
 
-// One step's meeting places. Each value that is sent goes to one receive of its key. Several sends
-// or receives of one key, which only a graph that names the ops itself can have, meet in any order.
-// Where there is no memory, a send says so, and a receive is done with that.
+// The rendezvous of one step. Each sent value goes to one receive of its key. Several sends or
+// receives of one key, possible only in graphs that contain the ops themselves, match in any order.
+// Without memory, a send returns an error, and a receive ends with one.
 class LocalRendezvous {
  public:
-  // value: the receiver's to take; null: there is none.
+  // value: the receiver takes it; null: there is none.
   typedef void (*Done)(void* argument, hr_code code, const char* message, OwnedTensor* value,
                        int32_t dead);
 

@@ -1,4 +1,4 @@
-// One execution of a step: what the kernels' context points into.
+// One execution of a step, with the context of its kernels.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -21,15 +21,15 @@
 
 namespace headrace {
 
-// What a session's kernels share: resources by container and name.
+// The state that a session's kernels share: resources by container and name.
 struct SessionState {
   std::mutex lock;
   std::unordered_map<std::string, hr_object*> objects;  // "container\0name"
   std::atomic<int64_t> steps{0};
   std::atomic<int32_t> closed{0};
-  // Counts resets: what was prepared before the last one holds objects that are no longer named.
+  // The number of resets: plans from before the last one hold removed resources.
   std::atomic<int64_t> resets{0};
-  std::shared_ptr<MemoryAccount> memory;  // what its plans may hold; null: no limit
+  std::shared_ptr<MemoryAccount> memory;  // the limit for its plans; null: none
 
   ~SessionState() {
     for (auto& entry : objects) object_release(entry.second);
@@ -38,12 +38,12 @@ struct SessionState {
 
 inline int64_t next_step(SessionState* session) { return ++session->steps; }
 
-// Whom to call when a run is cancelled: kernels that wait for something. Most runs have none.
+// The callbacks of a cancellation, for kernels that wait. Most runs have none.
 struct CancelCalls {
   std::mutex lock;
   std::condition_variable done;
   uint64_t next_token = 1;
-  uint64_t calling = 0;  // the token whose callback runs now
+  uint64_t calling = 0;  // the token of the callback in progress
   std::thread::id caller;
   std::map<uint64_t, std::pair<void (*)(void*), void*>> waiting;
 };
@@ -51,17 +51,17 @@ struct CancelCalls {
 struct Run {
   hr_ctx ctx;  // first: hr_ctx* and Run* convert
   alignas(8) Flag cancelled;
-  Flag look_up;  // right behind: between kernels, both are read at once
-  void (*on_look_up)(void*) = nullptr;
-  void* look_up_argument = nullptr;
+  Flag check_signals;  // adjacent to ctx's flag: both are read at once between kernels
+  void (*on_check_signals)(void*) = nullptr;
+  void* check_signals_argument = nullptr;
   SessionState* session = nullptr;
-  // The first error wins. Once `code` says so, the message stands; see run_code.
+  // The first error is kept. Once `code` is set, the message does not change; see run_code.
   SpinLock lock;
   std::atomic<hr_code> code{HR_OK};
   std::atomic<void*> failed{nullptr};  // GraphNode*
   char message[1536];
 
-  std::atomic<CancelCalls*> calls{nullptr};  // made by the first kernel that wants to be called
+  std::atomic<CancelCalls*> calls{nullptr};  // made by the first kernel that registers a callback
   int64_t deadline_ns = 0;                   // on the steady clock; 0: none
 
   ~Run() { delete calls.load(std::memory_order_relaxed); }
@@ -77,7 +77,7 @@ inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
   return code;
 }
 
-// Fails a run whose predicate is no scalar; needs no memory.
+// Fails a run whose predicate is not a scalar; needs no memory.
 inline hr_code fail_not_scalar(Run* run, const hr_tensor* predicate) noexcept {
   char text[400];
   int n = std::snprintf(text, sizeof text, "The second input must be a scalar, but it has shape [");
@@ -88,23 +88,23 @@ inline hr_code fail_not_scalar(Run* run, const hr_tensor* predicate) noexcept {
   return run_fail_text(run, HR_INVALID_ARGUMENT, text);
 }
 
-// The run's error so far. Where it is not HR_OK, the message is complete and stays.
+// The run's error so far. If it is not HR_OK, the message is complete and final.
 inline hr_code run_code(const Run* run) { return run->code.load(std::memory_order_acquire); }
 
-// Names the node of the run's error; the first one stays.
+// Sets the node of the run's error; the first one stays.
 inline void run_blame(Run* run, void* node) {
   void* none = nullptr;
   if (node) run->failed.compare_exchange_strong(none, node, std::memory_order_acq_rel);
 }
 inline void* run_blamed(const Run* run) { return run->failed.load(std::memory_order_acquire); }
 
-// As when it was made: before other threads know the run.
+// Resets it to its initial state, before other threads know the run.
 inline void run_clear(Run* run) {
   run->code.store(HR_OK, std::memory_order_relaxed);
   run->failed.store(nullptr, std::memory_order_relaxed);
   run->cancelled.set(0);
-  run->look_up.set(0);
-  run->on_look_up = nullptr;
+  run->check_signals.set(0);
+  run->on_check_signals = nullptr;
 }
 
 inline hr_code run_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
@@ -116,7 +116,7 @@ inline hr_code run_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
   return run_fail_text(reinterpret_cast<Run*>(ctx), code, text);
 }
 
-// 0: the run is cancelled already, or there is no memory.
+// 0: the run is already cancelled, or memory is exhausted.
 inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
   Run* run = reinterpret_cast<Run*>(ctx);
   CancelCalls* calls = run->calls.load(std::memory_order_acquire);
@@ -129,14 +129,14 @@ inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument
     }
   }
   std::lock_guard<std::mutex> hold(calls->lock);
-  // Who cancels sets the flag and then looks for calls; this looks at the flag after there are
-  // some.
+  // A cancellation sets the flag and then reads the callbacks; this reads the flag after adding
+  // one.
   if (__atomic_load_n(run->cancelled.address(), __ATOMIC_SEQ_CST)) return 0;
   calls->waiting[calls->next_token] = {cancel, argument};
   return calls->next_token++;
 }
 
-// Afterwards the callback neither runs nor will run, so its argument may go.
+// Afterwards the callback neither runs nor will run, so its argument may be freed.
 inline void run_forget_cancel(hr_ctx* ctx, uint64_t token) {
   CancelCalls* calls = reinterpret_cast<Run*>(ctx)->calls.load(std::memory_order_acquire);
   if (!calls) return;
@@ -146,7 +146,7 @@ inline void run_forget_cancel(hr_ctx* ctx, uint64_t token) {
     calls->done.wait(hold, [&] { return calls->calling != token; });
 }
 
-// Marks the run cancelled and calls everybody who asked; later calls do nothing.
+// Marks the run as cancelled and calls all callbacks; later calls do nothing.
 inline void run_cancel(Run* run) {
   if (run->cancelled.swap(1)) return;
   CancelCalls* calls = run->calls.load(std::memory_order_seq_cst);
@@ -167,20 +167,21 @@ inline void run_cancel(Run* run) {
   calls->caller = std::thread::id();
 }
 
-// Whether the run was cancelled, or shall look at signals.
+// Whether the run was cancelled, or must check for signals.
 inline bool run_wants_attention(const Run* run) {
   typedef int64_t __attribute__((may_alias)) Both;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-  static_assert(offsetof(Run, look_up) == offsetof(Run, cancelled) + 4, "read as one word");
+  static_assert(offsetof(Run, check_signals) == offsetof(Run, cancelled) + 4, "read as one word");
 #pragma GCC diagnostic pop
   return __atomic_load_n(reinterpret_cast<const volatile Both*>(&run->cancelled),
                          __ATOMIC_RELAXED) != 0;
 }
 
-// Called between kernels where run_wants_attention. HR_OK: the run goes on.
+// Called between kernels if run_wants_attention. HR_OK: the run continues.
 inline hr_code run_attend(Run* run) {
-  if (!run->cancelled.get() && run->on_look_up) run->on_look_up(run->look_up_argument);
+  if (!run->cancelled.get() && run->on_check_signals)
+    run->on_check_signals(run->check_signals_argument);
   return run->cancelled.get() ? run_fail_text(run, HR_CANCELLED, "the step was cancelled") : HR_OK;
 }
 
@@ -196,8 +197,8 @@ inline void run_parallel_for(hr_ctx* ctx, int64_t total, int64_t grain,
   for (int64_t i = 0; i < pieces; ++i) body(argument, total * i / pieces, total * (i + 1) / pieces);
 }
 
-// Whether a container of queues or reference variables may be called so: letters, digits, dots,
-// dashes and slashes, the last two not first. TensorFlow does not ask where VarHandleOp makes one.
+// Whether a container of queues or reference variables may have this name: letters, digits, dots,
+// dashes and slashes, the last two not first. As in TensorFlow, VarHandleOp is not checked.
 inline bool is_container_name(const std::string& name) {
   for (const char* c = name.data(); c != name.data() + name.size(); ++c) {
     const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
@@ -207,7 +208,7 @@ inline bool is_container_name(const std::string& name) {
   return true;
 }
 
-// The object of that name, counted for the caller; made by `make` where there is none.
+// The object of that name, counted for the caller; `make` creates it if there is none.
 inline hr_code session_lookup(SessionState* session, const char* container, const char* name,
                               const char* kind, hr_object* (*make)(void*), void* argument,
                               hr_object** object, std::string* error) {
@@ -235,8 +236,8 @@ inline hr_code session_lookup(SessionState* session, const char* container, cons
   return HR_OK;
 }
 
-// Forgets what the named containers hold (all, where none is named): the next lookup makes anew.
-// Returns: what it forgot, counted for the caller.
+// Removes the resources of the named containers (of all, if none is named); the next lookup creates
+// new ones. Returns: the removed resources, counted for the caller.
 inline std::vector<hr_object*> session_clear(SessionState* session,
                                              const std::vector<std::string>& containers) {
   std::vector<hr_object*> dropped;

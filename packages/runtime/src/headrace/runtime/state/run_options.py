@@ -1,4 +1,4 @@
-"""What a run was asked beside its values (RunOptions)."""
+"""The options of one run (RunOptions)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from headrace.runtime.state.session_options import warn_of_unsupported
 
 _SUPPORTED = frozenset(
     "trace_level timeout_in_ms inter_op_thread_pool output_partition_graphs"
-    # How TensorFlow shares threads among runs: all runs share the pools here.
+    # TensorFlow's option for sharing threads among runs; here all runs share the pools.
     " experimental.use_run_handler_pool experimental.run_handler_pool_options".split()
 )
 
@@ -23,12 +23,12 @@ def inter_op_pool(options: bytes) -> int:
 
 
 def wants_trace(options: bytes) -> bool:
-    """Whether each kernel's times are asked for."""
+    """Whether the run is traced."""
     return _parsed(options).trace_level > run_pb2.RunOptions.NO_TRACE
 
 
 def wants_partition_graphs(options: bytes) -> bool:
-    """Whether the graphs that the devices run are asked for."""
+    """Whether the metadata contains the graph of each device."""
     return _parsed(options).output_partition_graphs
 
 

@@ -1,4 +1,4 @@
-"""What a session is asked for (ConfigProto): checked, bounded, and nothing ignored in silence."""
+"""The options of a session (ConfigProto), checked and bounded; none is ignored in silence."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from google.protobuf.message import Message
 
 from headrace.formats import errors
 from headrace.formats.proto import run_pb2
-from headrace.runtime.threads.pools import bounded_team, most_inter_op, most_intra_op
+from headrace.runtime.threads.pools import bounded_intra_op, most_inter_op, most_intra_op
 
 _MOST_DEVICES = 64
 _EXECUTORS = ("", "DEFAULT", "dynamic")
 _log = logging.getLogger("headrace.runtime")
 _warned: set[str] = set()
 
-# Options of devices, connections and collectives that this machine does not have, labels, hints:
-# there is nothing here that they could change.
+# Options without effect here: for devices, connections and collectives that a local session does
+# not have, labels and hints.
 _WITHOUT_MEANING = frozenset(
     """
     placement_period isolate_session_state share_cluster_devices_in_session
@@ -30,7 +30,7 @@ _WITHOUT_MEANING = frozenset(
     experimental.session_metadata experimental.stream_merge_threshold
     """.split()
 )
-# They ask for what is done anyway; each is a flag, and set only where it is true.
+# Flags for behaviour that is always on.
 _DONE_ANYWAY = frozenset(
     """
     graph_options.place_pruned_graph
@@ -53,7 +53,7 @@ _SUPPORTED = frozenset(
 class SessionOptions:
     """The options of a session, as the runtime uses them.
 
-    Raises: InvalidArgumentError for values that no session can have.
+    Raises: InvalidArgumentError for invalid values.
     """
 
     def __init__(self, config: bytes) -> None:
@@ -138,18 +138,18 @@ def _intra_op_threads(asked: int) -> int:
     if asked < 0:
         raise _invalid(field, asked, "0 (as many as there are cores) or more")
     wanted = _bounded(field, asked or os.cpu_count() or 1, most_intra_op(), "more do not help here")
-    return _bounded(field, wanted, bounded_team(wanted), "the system gives no more threads")
+    return _bounded(field, wanted, bounded_intra_op(wanted), "the system gives no more threads")
 
 
 def _pool_size(asked: int) -> int:
-    """Threads of an own pool; -1: none, everything runs on the calling thread."""
+    """The threads of a pool of the session; -1: none, all work runs on the calling thread."""
     if asked < 0:
         return -1
     return _inter_op_threads("num_threads", asked, True)
 
 
 def _inter_op_threads(field: str, asked: int, own: bool) -> int:
-    """0: the process's pool; -1: none; else the size of an own pool."""
+    """0: the process's pool; -1: none; otherwise the size of a pool of the session."""
     if asked < 0:
         return -1
     asked = _bounded(field, asked, most_inter_op(), "more do not help here")

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""What the steps of a session need of it: its state, its pools and limits, whether it is open."""
+"""The part of a session that its steps need: state, pools, limits, and whether it is open."""
 
 import weakref
 
@@ -14,7 +14,7 @@ from headrace.runtime.threads.pools cimport (
     InterOpPool, end_runs_of, fork_counter, fork_generation, make_inter_op_pool, process_inter_op_pool,
 )
 
-# Pools that sessions share by the global_name of a ThreadPoolOptionProto, as long as one uses them.
+# Pools that sessions share by the global_name of a ThreadPoolOptionProto, while one uses them.
 _named_pools = weakref.WeakValueDictionary()
 _naming = ForkLock()
 
@@ -36,7 +36,7 @@ cdef class PoolHandle:
 
 
 cdef PoolHandle pool_named(str name, int size):
-    """The pool of that name, made by the first session that asks for it; "" makes a new one."""
+    """The pool of that name, made at first use; "" makes a new one."""
     if not name:
         return PoolHandle(size)
     with _naming.current:
@@ -57,14 +57,14 @@ cdef class StateOwner:
 
 
 cdef class SessionOwner:
-    def __init__(self, StateOwner shared, int team, int inter_op_threads=0, pools=(),
+    def __init__(self, StateOwner shared, int intra_op_threads, int inter_op_threads=0, pools=(),
                  double timeout_s=0.0, int64_t memory_limit=0):
         """inter_op_threads: 0 shares the process's pool, -1 has none, else the size of an own one;
         pools: (threads, global name) by number, instead; memory_limit: bytes that plans may hold,
         0: no limit. Sessions that share a state share the limit that the first of them set."""
         self.shared = shared
         self.state = shared.state
-        self.team = team
+        self.intra_op_threads = intra_op_threads
         self.timeout_s = timeout_s
         if memory_limit and self.state.memory.get() == NULL:
             self.state.memory = make_shared[MemoryAccount](memory_limit)

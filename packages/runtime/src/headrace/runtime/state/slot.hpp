@@ -1,4 +1,4 @@
-// Variables: what a reference or a resource scalar points at.
+// Variables: the targets of references and resource scalars.
 #pragma once
 #include <atomic>
 #include <cstring>
@@ -35,7 +35,7 @@ inline bool is_kind(const hr_object* object, const char* kind) {
   return object && (object->kind == kind || std::strcmp(object->kind, kind) == 0);
 }
 
-// The object that a reference or a resource scalar points at; null: of another kind, or none.
+// The object that a reference or a resource scalar refers to; null: another kind, or none.
 inline hr_object* object_of(const hr_tensor* handle, const char* kind) {
   if (!handle->data) return nullptr;
   hr_object* object = nullptr;
@@ -64,12 +64,12 @@ struct Slot {
   OwnedTensor value;
   bool initialised = false;
   int64_t version = 0;
-  // What the value's shape is, under a lock of its own: a plan looks at it and holds the GIL, while
-  // an update may hold `lock` for long. Written under both.
+  // The shape of the value has its own lock: planning reads it while holding the GIL, and an update
+  // may hold `lock` for long. It is written under both locks.
   SpinLock shape_lock;
   int32_t rank = -1;  // -1: no value
   int64_t dims[HR_MAX_RANK];
-  std::atomic<int64_t> shape_version{0};  // grows with every change of it
+  std::atomic<int64_t> shape_version{0};  // grows with every change of the shape
   hr_dtype dtype = HR_INVALID;
   int32_t declared_rank = -1;  // -1: not fully declared
   int64_t declared_dims[HR_MAX_RANK];

@@ -1,4 +1,4 @@
-// Which shape each variable has at each point of a schedule, and on what that rests.
+// The shape of each variable at each point of a schedule, and the guards that it depends on.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace headrace {
 
-// A plan holds while this variable has the shape that it had when the plan was made.
+// A plan is valid while this variable has the shape that it had when the plan was made.
 class ShapeGuard {
  public:
-  // input: the number of the segment's input that brings the handle; -1: it is a constant.
+  // input: the number of the segment's input with the handle; -1: the handle is a constant.
   ShapeGuard(Slot* slot, int32_t input, int32_t rank, const int64_t* dims, int64_t version)
       : slot_(&slot->object), input_(input), rank_(rank), version_(version) {
     if (rank > 0) std::memcpy(dims_, dims, rank * sizeof(int64_t));
@@ -42,13 +42,13 @@ class ShapeGuard {
   mutable int64_t version_;
 };
 
-// Shapes of variables while a plan is made: at first what they are, then what steps assign.
+// Shapes of variables while a plan is made: first the current ones, then those that steps assign.
 class SlotShapes {
  public:
   std::vector<ShapeGuard> guards;
 
-  // Sets out's shape to that of the variable at this point of the plan. False: it has no value
-  // and declares no shape, or the handle points at no variable.
+  // Sets out's shape to that of the variable at this point of the plan. False: it has neither a
+  // value nor a declared shape, or the handle is not that of a variable.
   bool shape_of(const hr_tensor* handle, int32_t input, hr_tensor* out) {
     Slot* slot = slot_of(handle);
     if (!slot) return false;
@@ -75,7 +75,7 @@ class SlotShapes {
     shapes_.clear();
   }
 
-  // From here on the variable has that value's shape.
+  // From here on the variable has the shape of the value.
   void assign(const hr_tensor* handle, const hr_tensor* value) {
     if (Slot* slot = slot_of(handle)) shapes_[slot] = *value;
   }

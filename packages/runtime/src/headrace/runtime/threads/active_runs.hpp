@@ -1,6 +1,5 @@
-// Runs under way, by the threads that called them, and the watch over them: a thread that ends
-// those whose time is up and reminds long ones to look at signals. Closing a session ends its runs
-// here.
+// Runs in progress, by calling thread, and a watch thread that ends runs at their deadline and
+// makes long ones check for signals. Closing a session ends its runs here.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -26,27 +25,27 @@ inline int64_t steady_ns() {
 }
 
 using CancelFlag = const Flag*;
-using LookUpFlag = Flag*;
+using SignalFlag = Flag*;
 
 // One run, on the stack of the thread that called it.
 struct ActiveRun {
-  // Ends the run: from any thread, needs no GIL.
+  // Ends the run; callable from any thread without the GIL.
   void (*end)(void* argument, hr_code code, const char* why) = nullptr;
   void* argument = nullptr;
-  const void* session = nullptr;  // whose closing ends it
-  const void* state = nullptr;    // whose reset ends it; sessions may share one
+  const void* session = nullptr;  // the session whose `close` ends the run
+  const void* state = nullptr;    // the state whose reset ends the run; sessions may share one
   CancelFlag cancelled = nullptr;
-  LookUpFlag look_up = nullptr;    // set while the run is long; null: need not look
-  int64_t deadline_ns = 0;         // on the steady clock; 0: none
-  ActiveRun* outer = nullptr;      // the run whose Python kernel called this one
-  struct RunSlot* slot = nullptr;  // of the thread that called it
-  bool in_pool = false;            // that thread belongs to a pool of ours
-  int32_t ticks = 0;               // of the watch, since it began
+  SignalFlag check_signals = nullptr;  // set by the watch if the run is long; null: no check needed
+  int64_t deadline_ns = 0;             // on the steady clock; 0: none
+  ActiveRun* outer = nullptr;          // the run whose Python kernel called this one
+  struct RunSlot* slot = nullptr;      // of the calling thread
+  bool in_pool = false;                // the calling thread belongs to one of the pools
+  int32_t ticks = 0;                   // of the watch since the run began
 };
 
-// The runs of one thread, innermost first. The thread alone changes `top`.
+// The runs of one thread, innermost first. Only the thread itself changes `top`.
 struct RunSlot {
-  SpinLock lock;  // held while others look at the runs, and while one is taken off
+  SpinLock lock;  // held while other threads read the runs, and while one is removed
   std::atomic<ActiveRun*> top{nullptr};
   std::atomic<bool> taken{true};
   std::atomic<int32_t> pins{0};  // runs that other threads are ending
@@ -55,7 +54,7 @@ struct RunSlot {
 
 class ActiveRuns {
  public:
-  // A slot for the calling thread: one that a thread has left, or a new one.
+  // A slot for the calling thread: one of an ended thread, or a new one.
   RunSlot* take_slot() {
     for (RunSlot* s = slots_.load(std::memory_order_acquire); s; s = s->next) {
       bool free = false;
@@ -69,7 +68,8 @@ class ActiveRuns {
   }
 
   void begin(RunSlot* slot, ActiveRun* run) {
-    const int64_t deadline_ns = run->deadline_ns;  // the watch's, once the run is listed
+    const int64_t deadline_ns =
+        run->deadline_ns;  // once the run is listed, the watch may change it
     run->outer = slot->top.load(std::memory_order_relaxed);
     slot->top.exchange(run, std::memory_order_seq_cst);
     if (asleep_.load(std::memory_order_seq_cst) ||
@@ -77,7 +77,7 @@ class ActiveRuns {
       wake();
   }
 
-  // `yield` lets other threads go on where one of them is ending this run.
+  // `yield` lets a thread continue that is ending this run.
   void end(RunSlot* slot, ActiveRun* run, void (*yield)()) {
     while (!slot->lock.try_lock()) yield();
     slot->top.store(run->outer, std::memory_order_relaxed);
@@ -85,9 +85,9 @@ class ActiveRuns {
     while (slot->pins.load(std::memory_order_acquire)) yield();
   }
 
-  // The thread ends, perhaps in the midst of a run: Python ends daemon threads where they want the
-  // GIL while the process ends. Its stack goes, and the run with it. Who is ending that run may be
-  // such a thread too, so this does not wait for it for ever.
+  // The thread ends, perhaps within a run: at exit, Python ends daemon threads that request the
+  // GIL. The run is on the stack of the thread and ends with it. The thread that is ending this run
+  // may be a daemon thread as well, so the wait is bounded.
   void leave(RunSlot* slot) {
     slot->lock.lock();
     slot->top.store(nullptr, std::memory_order_relaxed);
@@ -97,13 +97,13 @@ class ActiveRuns {
     slot->taken.store(false, std::memory_order_release);
   }
 
-  // Ends the runs of a session, or all that use a state. Returns how many.
+  // Ends the runs of a session, or all that use a state. Returns their number.
   int end_of(const void* owner, hr_code code, const char* why) {
     return end_where([&](const ActiveRun& r) { return r.session == owner || r.state == owner; },
                      code, why);
   }
 
-  // In a child just forked: other threads and the watch are not in it.
+  // Called in a forked child, which has neither the watch nor other threads.
   void forked(RunSlot* mine) {
     for (RunSlot* s = slots_.load(); s; s = s->next) {
       s->lock.unlock();
@@ -116,19 +116,19 @@ class ActiveRuns {
     watching_ = false;
     woken_ = false;
     asleep_ = true;
-    // The parent's watch may have waited for the old one: a signal would wait for that thread to
-    // leave, and the watch for the lock that the signaller holds.
+    // The parent's watch may have waited on the old condition variable: notifying it in the child
+    // could wait for that thread for good.
     wake_ = new std::condition_variable();
   }
   void lock() { lock_.lock(); }
   void unlock() { lock_.unlock(); }
 
-  void (*begin_thread)() = nullptr;  // set by the owner: what the watch's thread begins with
+  void (*begin_thread)() = nullptr;  // set by the owner: first call on the watch thread
 
  private:
   std::atomic<RunSlot*> slots_{nullptr};
   std::mutex lock_;                                                // of what follows
-  std::condition_variable* wake_ = new std::condition_variable();  // never freed, like its owner
+  std::condition_variable* wake_ = new std::condition_variable();  // never freed, like this object
   bool watching_ = false, woken_ = false;
   std::atomic<bool> asleep_{true};
   std::atomic<int64_t> next_look_ns_{0};
@@ -144,7 +144,7 @@ class ActiveRuns {
     }
   }
 
-  // Runs are ended without the slot's lock: `end` may call into queues and wait for the GIL.
+  // Runs are ended without the slot's lock, since `end` may call into queues and wait for the GIL.
   template <class Where>
   int end_where(const Where& where, hr_code code, const char* why) {
     std::vector<std::pair<ActiveRun*, RunSlot*>> found;
@@ -172,7 +172,7 @@ class ActiveRuns {
         }).detach();
         watching_ = true;
       } catch (const std::system_error&) {
-        asleep_ = true;  // the next run tries again
+        asleep_ = true;  // the next run tries again to start it
       }
     }
     wake_->notify_one();
@@ -182,14 +182,14 @@ class ActiveRuns {
     int quiet = 0;
     std::unique_lock<std::mutex> hold(lock_);
     for (;;) {
-      int64_t next = steady_ns() + kLookUpNs;
+      int64_t next = steady_ns() + kSignalCheckNs;
       bool any = false;
       hold.unlock();
       const int64_t now = steady_ns();
       bool expired = false;
       each([&](ActiveRun& r, RunSlot&) {
         any = true;
-        if (++r.ticks > 1 && r.look_up) r.look_up->set(1);
+        if (++r.ticks > 1 && r.check_signals) r.check_signals->set(1);
         if (!r.deadline_ns) return;
         if (r.deadline_ns <= now) expired = true;
         else if (r.deadline_ns < next) next = r.deadline_ns;
@@ -204,7 +204,7 @@ class ActiveRuns {
             HR_DEADLINE_EXCEEDED, "the run took longer than its timeout");
       hold.lock();
       quiet = any ? 0 : quiet + 1;
-      if (quiet > 50) {  // a second without a run in progress at any look
+      if (quiet > 50) {  // no run in progress for a second
         asleep_.store(true, std::memory_order_seq_cst);
         bool begun = false;
         each([&](ActiveRun&, RunSlot&) { begun = true; });

@@ -1,6 +1,6 @@
-// Denormal numbers are flushed to zero while kernels run: arithmetic on them is several times
-// slower. TensorFlow flushes on its op threads; here the user's thread also runs kernels, so that
-// the mode is set around them and restored. (docs/architecture.md, Denormals)
+// Denormal numbers are flushed to zero while kernels run, since arithmetic on them is several times
+// slower. TensorFlow flushes on its op threads; here user threads also run kernels, so the mode is
+// set around kernels and restored.
 #pragma once
 #include <cstdint>
 #if defined(__SSE__) || defined(_M_X64)
@@ -40,8 +40,8 @@ inline FloatMode keep_denormals() {
   if (before & kFlushBits) set_float_mode(before & ~kFlushBits);
   return before;
 }
-// On x86 this also forgets the exception flags that were raised meanwhile; who looks at flags, as
-// NumPy does, clears them first.
+// On x86 this also clears exception flags that were raised meanwhile; code that reads flags, such
+// as NumPy, clears them first.
 inline void restore_denormals(FloatMode before) { set_float_mode(before); }
 
 }  // namespace headrace

@@ -1,6 +1,7 @@
-// Whether a step of 10 to 50 us gives up the GIL. Two threads that mostly run steps gain from it.
-// Beside threads that run Python, a step that gives it up waits a switch interval (5 ms) to get it
-// back, so that after a slow return steps keep the GIL for a while, twice as long each time.
+// Whether a step of 10 to 50 us releases the GIL. Two threads that mostly run steps gain from it.
+// If other threads run Python code, a step that releases the GIL waits a switch interval (5 ms) to
+// take it again. Therefore steps keep the GIL for a while after a slow return, twice as long each
+// time.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -18,12 +19,12 @@ class GilBackoff {
     return until && steady_ns() < until;
   }
 
-  // Whether a thread came back from a step and has not begun its next: a guess at who has the GIL.
+  // Whether a thread has returned from a step and not begun its next: it probably holds the GIL.
   void left() { between_steps_.store(false, std::memory_order_relaxed); }
   void taken() { between_steps_.store(true, std::memory_order_relaxed); }
 
-  // Waits until the GIL is likely free, 10 us at most: who finds it taken sleeps, and waking costs
-  // more than the step, while the holder is mostly about to leave it for its next step.
+  // Waits up to 10 us until the GIL is probably free. A thread that finds it taken sleeps, and
+  // waking costs more than the step, while the holder usually releases it soon for its next step.
   void wait_for_gil() {
     if (!between_steps_.load(std::memory_order_relaxed)) return;
     const int64_t end = steady_ns() + 10'000;
@@ -35,10 +36,10 @@ class GilBackoff {
         if (!between_steps_.load(std::memory_order_relaxed)) return;
       }
     } while (steady_ns() < end);
-    left();  // a wrong guess: its thread does something else
+    left();  // a wrong guess: the thread does something else
   }
 
-  // What a step of that cost waited for the GIL.
+  // Records how long a step of that cost waited for the GIL.
   void returned(int64_t waited_ns, double step_ns) {
     const int64_t pause = pause_ns_.load(std::memory_order_relaxed);
     if (waited_ns > kSlowReturnNs) {

@@ -1,8 +1,8 @@
-// An inter-op pool: threads that each run one piece of work at a time, in the order in which it
-// came. Its size bounds how many long runs and heavy units compute at once.
+// An inter-op pool: threads that each run one task at a time, first come, first served. Its size
+// bounds how many long runs and heavy units compute at once.
 //
-// A thread inside a Python kernel may wait for another run, so it does not count: the pool starts a
-// further thread where work waits, and nested runs cannot exhaust it.
+// A thread inside a Python kernel may wait for another run, so it does not count: the pool starts
+// another thread if tasks wait, and nested runs cannot exhaust it.
 #pragma once
 #include "threads/openmp.hpp"
 
@@ -21,7 +21,7 @@
 
 namespace headrace {
 
-// What the process's state does around a thread of a pool, and around its work; see threads.pyx.
+// Callbacks of the process state around a thread of a pool and around its work (pools.pyx).
 struct PoolHooks {
   void (*begin_thread)();
   void (*end_thread)();
@@ -35,7 +35,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
 
   int size() const { return size_; }
 
-  // Calls work(argument) on a thread of the pool. False: it has none.
+  // Calls work(argument) on a thread of the pool. False: the pool has none.
   bool submit(Work work, void* argument) {
     std::lock_guard<std::mutex> hold(lock_);
     if (!ready_for_one_more()) return false;
@@ -44,7 +44,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     return true;
   }
 
-  // Takes back what waits for that argument. Returns how many calls will not come.
+  // Removes the waiting tasks with that argument. Returns their number.
   int withdraw(void* argument) {
     std::lock_guard<std::mutex> hold(lock_);
     const size_t before = waiting_.size();
@@ -55,13 +55,13 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
   }
 
   // Runs work(argument) on a thread of the pool and waits, calling poll every 20 ms. Work that has
-  // not begun when cancelled is set never runs. False: the pool has no thread, nothing ran.
+  // not begun when `cancelled` is set never runs. False: the pool has no thread, and nothing ran.
   bool run(Work work, void* argument, const Flag* cancelled, Work poll, void* poll_argument) {
     Waited waited{work, argument, {}, {}, false};
     if (!submit(run_waited, &waited)) return false;
     std::unique_lock<std::mutex> hold(waited.lock);
     while (!waited.done) {
-      if (waited.changed.wait_for(hold, std::chrono::nanoseconds(kLookUpNs)) ==
+      if (waited.changed.wait_for(hold, std::chrono::nanoseconds(kSignalCheckNs)) ==
           std::cv_status::no_timeout)
         continue;
       hold.unlock();
@@ -73,7 +73,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     return true;
   }
 
-  // A thread of the pool may wait for others until end_blocking.
+  // The calling thread of the pool may wait for others until end_blocking.
   void begin_blocking() {
     std::lock_guard<std::mutex> hold(lock_);
     ++blocked_;
@@ -84,7 +84,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     --blocked_;
   }
 
-  // Threads end when nothing waits.
+  // Threads end when no task waits.
   void close() {
     std::lock_guard<std::mutex> hold(lock_);
     closed_ = true;
@@ -120,11 +120,11 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     waited->changed.notify_one();
   }
 
-  // Starts a thread if all are taken and one more is allowed. False: there is none at all.
+  // Starts a thread if all are busy and one more is allowed. False: the pool has none.
   bool ready_for_one_more() {
     if (idle_ > static_cast<int>(waiting_.size()) || threads_ - blocked_ >= size_) return true;
     try {
-      // The thread keeps the pool alive: a session may drop it from one of its own threads.
+      // The thread keeps the pool alive: a session may drop the pool on one of its threads.
       std::thread([self = shared_from_this()] { self->serve(); }).detach();
       ++threads_;
     } catch (const std::system_error&) { return threads_ - blocked_ > 0; }
@@ -132,7 +132,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
   }
 
   void serve() {
-    // The pool's threads work side by side; a team each would be more threads than cores.
+    // The pool's threads run at the same time; a team for each would be more threads than cores.
     omp_set_num_threads(1);
     flush_denormals();
     hooks_.begin_thread();
@@ -141,7 +141,8 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
       while (waiting_.empty()) {
         if (closed_ || threads_ - blocked_ > size_) {
           --threads_;
-          hold.unlock();  // the end waits for the GIL, whose holder may wait for the lock
+          hold.unlock();  // the end of the thread waits for the GIL, whose holder may wait for the
+                          // lock
           hooks_.end_thread();
           return;
         }

@@ -1,8 +1,8 @@
-// The intra-op pool: the process's one OpenMP team, and the one thread that drives it.
+// The intra-op pool: the one OpenMP team of the process, and the one thread that drives it.
 //
-// libgomp keeps a team per driving thread; were every caller to drive one, teams would outnumber
-// the cores, and a fork of such a caller would leave a team in the child whose threads do not
-// exist. Callers that find the pool taken run on one thread.
+// libgomp keeps a team per driving thread. If every caller drove one, there would be more threads
+// than cores, and a child forked by a caller would have a team without threads. Callers that find
+// the pool busy run on one thread.
 #pragma once
 #include "threads/openmp.hpp"
 
@@ -21,14 +21,14 @@ namespace headrace {
 
 using Work = void (*)(void*);
 
-// Waits for a flag under `hold`, calling poll, if there is one, every 20 ms without the lock.
+// Waits for a flag under `hold`; calls poll, if there is one, every 20 ms without the lock.
 template <class Done>
 void wait_polling(std::unique_lock<std::mutex>& hold, std::condition_variable& changed, Work poll,
                   void* poll_argument, const Done& done) {
   while (!done()) {
     if (!poll) {
       changed.wait(hold);
-    } else if (changed.wait_for(hold, std::chrono::nanoseconds(kLookUpNs)) ==
+    } else if (changed.wait_for(hold, std::chrono::nanoseconds(kSignalCheckNs)) ==
                    std::cv_status::timeout &&
                !done()) {
       hold.unlock();
@@ -38,8 +38,8 @@ void wait_polling(std::unique_lock<std::mutex>& hold, std::condition_variable& c
   }
 }
 
-// How many threads the system gives beside those that run: where libgomp gets fewer than it asks
-// for, it ends the process.
+// The number of threads that the system can start in addition to those that run: libgomp ends the
+// process if it gets fewer than it requests.
 inline int startable_threads(int wanted) {
   std::mutex lock;
   std::condition_variable changed;
@@ -65,8 +65,8 @@ inline int startable_threads(int wanted) {
 
 class IntraOpPool {
  public:
-  // Runs work(argument) with a team of that size and waits. False: the pool is taken or has no
-  // thread, nothing ran.
+  // Runs work(argument) with a team of that size and waits. False: the pool is busy or has no
+  // thread, and nothing ran.
   bool try_run(Work work, void* argument, int threads, Work poll, void* poll_argument) {
     std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
     if (!turn.owns_lock()) return false;
@@ -81,13 +81,13 @@ class IntraOpPool {
     return true;
   }
 
-  // Starts the thread, if there is none, and waits until it has the memory that it begins with.
+  // Starts the thread, if there is none, and waits until it has allocated its initial memory.
   void begin() {
     std::unique_lock<std::mutex> hold(lock_);
     if (started_ || start()) finished_.wait(hold, [this] { return ready_; });
   }
 
-  // Set by the owner of the process's state: what the thread begins with, and what brackets a call.
+  // Set by the owner of the process state: the first call on the thread, and the calls around work.
   void (*begin_thread)() = nullptr;
   void (*enter)() = nullptr;
   void (*leave)() = nullptr;

@@ -1,4 +1,4 @@
-// OpenMP where the compiler has it. Apple's clang comes without: loops then run on one thread.
+// OpenMP, if the compiler supports it. Apple's clang does not: loops then run on one thread.
 #pragma once
 #ifdef _OPENMP
 #include <omp.h>

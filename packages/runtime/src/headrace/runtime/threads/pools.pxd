@@ -1,6 +1,7 @@
-"""What the process has once: thread pools, runs under way, the count of forks (process_state.hpp).
+"""The state of the process: thread pools, runs in progress, the number of forks
+(process_state.hpp).
 
-Other extensions reach it through these functions only.
+Other extensions access it only through these functions.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -41,7 +42,7 @@ cdef extern from "threads/thread_policy.hpp" namespace "headrace" nogil:
         cbool wants_sample()
         void add_sample(double ns)
 
-    const int64_t kLookUpNs
+    const int64_t kSignalCheckNs
     const double kHoldGil
     const double kHeavy
     const double kParallel
@@ -71,7 +72,7 @@ cdef extern from "threads/active_runs.hpp" namespace "headrace" nogil:
         const void* session
         const void* state
         const Flag* cancelled
-        Flag* look_up
+        Flag* check_signals
         int64_t deadline_ns
         ActiveRun* outer
         cbool in_pool
@@ -90,46 +91,45 @@ cdef extern from "threads/denormals.hpp" namespace "headrace" nogil:
     void restore_denormals(uint64_t before)
 
 
-# Sessions made when this was smaller are not of use in this process.
+# The number of forks. Sessions made when it was smaller cannot be used in this process.
 cdef int fork_generation() noexcept nogil
-# Where it stands, for those who look often.
+# Its address, for code that reads it often.
 cdef const int* fork_counter() noexcept nogil
-# The calling thread's number in traces, counted from 0 as threads first trace something.
+# The calling thread's number in traces, from 0 in the order in which threads first trace.
 cdef int32_t thread_number() noexcept nogil
 
-# Runs work(argument) with a team of that size and waits, calling poll every 20 ms where there is
-# one. False: the pool is taken, nothing ran.
+# Runs work(argument) with a team of that size and waits, calling poll, if there is one, every 20
+# ms. False: the pool is busy, and nothing ran.
 cdef bint run_intra_op(Work work, void* argument, int threads, Work poll,
                        void* poll_argument) noexcept nogil
 cdef shared_ptr[InterOpPool] process_inter_op_pool() noexcept nogil
 cdef shared_ptr[InterOpPool] make_inter_op_pool(int size) except *
 
-# Around a run, on the thread that called it. `look_up` becomes null where that thread is not the one
-# that sees signals.
+# Around a run, on the calling thread. `check_signals` becomes null if that thread does not handle
+# signals.
 cdef int begin_run(ActiveRun* run) except -1
 cdef void begin_run_unwatched(ActiveRun* run) noexcept nogil
 cdef void end_run(ActiveRun* run) noexcept nogil
-# The innermost run that the calling thread called; null: none.
+# The innermost run of the calling thread; null: none.
 cdef ActiveRun* current_run() noexcept nogil
 # Ends the runs of a session, or all that use a state.
 cdef int end_runs_of(const void* owner, hr_code code, const char* why) noexcept nogil
 
-# Whether the calling thread belongs to a pool, and whether it is the one that sees signals (only
-# with the GIL).
+# Whether the calling thread belongs to a pool, and whether it handles signals (requires the GIL).
 cdef bint in_pool() noexcept nogil
 cdef bint is_watched() except -1
-# The same without the GIL, where is_watched was called on this thread before.
-cdef bint sees_signals() noexcept nogil
+# The same without the GIL, if is_watched was called on this thread before.
+cdef bint may_handle_signals() noexcept nogil
 
-# Around a call of a kernel in Python; the result of the first goes to the second.
+# Around a call of a Python kernel; the result of the first is passed to the second.
 cdef uint64_t begin_python_kernel() noexcept nogil
 cdef void end_python_kernel(uint64_t before) noexcept nogil
-# Around kernels' `prepare`: a fork waits meanwhile.
+# Around kernels' `prepare`; a fork waits for the end.
 cdef void begin_prepare() noexcept nogil
 cdef void end_prepare() noexcept nogil
 
 # GIL backoff (gil_backoff.hpp): around a step of 10 to 50 us.
 cdef bint keeps_gil() noexcept nogil
-cdef void gil_left() noexcept nogil
+cdef void gil_released() noexcept nogil
 cdef int64_t wait_for_gil() noexcept nogil
-cdef void gil_returned(int64_t since_ns, double step_ns) noexcept nogil
+cdef void gil_reacquired(int64_t since_ns, double step_ns) noexcept nogil

@@ -1,8 +1,9 @@
 # cython: language_level=3
-"""What the process has once: thread pools, runs under way, the count of forks (process_state.hpp).
+"""The state of the process: thread pools, runs in progress, the number of forks
+(process_state.hpp).
 
-A static in a header is one per extension except with GCC's unique symbols. So the state lies in
-this extension, and the others call it through Cython's table of functions.
+A static in a header exists once per extension, except with GCC's unique symbols. Therefore this
+extension owns the state, and others call it through Cython's function table.
 """
 
 import threading
@@ -40,7 +41,7 @@ cdef extern from "threads/process_state.hpp" nogil:
     void backoff_taken "gil_backoff.taken"()
     void backoff_wait "gil_backoff.wait_for_gil"()
     void backoff_returned "gil_backoff.returned"(int64_t waited_ns, double step_ns)
-    int startable_team(int wanted)
+    int startable_threads(int wanted)
 
 cdef extern from *:
     """
@@ -96,7 +97,7 @@ cdef int begin_run(ActiveRun* run) except -1:
 
 
 cdef void begin_run_unwatched(ActiveRun* run) noexcept nogil:
-    run.look_up = NULL
+    run.check_signals = NULL
     c_begin_run(run)
 
 
@@ -123,7 +124,7 @@ cdef bint is_watched() except -1:
     return get_watched()
 
 
-cdef bint sees_signals() noexcept nogil:
+cdef bint may_handle_signals() noexcept nogil:
     return knows_watched() and get_watched()
 
 
@@ -147,7 +148,7 @@ cdef bint keeps_gil() noexcept nogil:
     return backoff_keeps()
 
 
-cdef void gil_left() noexcept nogil:
+cdef void gil_released() noexcept nogil:
     backoff_left()
 
 
@@ -156,28 +157,28 @@ cdef int64_t wait_for_gil() noexcept nogil:
     return steady_ns()
 
 
-cdef void gil_returned(int64_t since_ns, double step_ns) noexcept nogil:
+cdef void gil_reacquired(int64_t since_ns, double step_ns) noexcept nogil:
     backoff_taken()
     backoff_returned(steady_ns() - since_ns, step_ns)
 
 
 def count_at_work() -> int:
-    """Returns: threads of the pools that compute now; the process must not end under them."""
+    """Returns: the number of pool threads that compute now; the process must not exit meanwhile."""
     return working_threads()
 
 
-_startable = 1  # proven in this process
+_startable = 1  # known to start in this process
 
 
-def bounded_team(wanted: int) -> int:
-    """Returns: threads that an intra-op team of that size can really have here."""
+def bounded_intra_op(wanted: int) -> int:
+    """Returns: the number of threads, up to that number, that an intra-op team can have here."""
     global _startable
     cdef int n = wanted
     cdef int found
     if n > _startable:
         with nogil:
-            found = startable_team(n)
-        # The driver is one more, and others start threads too.
+            found = startable_threads(n)
+        # The driver is one more thread, and other libraries start threads as well.
         _startable = max(_startable, found if found == n else found // 2)
     return min(n, _startable)
 

@@ -1,6 +1,5 @@
-// What the process has once: pools, runs under way, the count of forks. threads.pyx alone includes
-// this and hands it out, since a static in a header is one per extension with clang, musl and
-// macOS.
+// The state of the process: pools, runs in progress, the number of forks. Only pools.pyx includes
+// this header, since a static in a header exists once per extension with clang, musl and macOS.
 #pragma once
 #include <Python.h>
 #include <pthread.h>
@@ -22,20 +21,20 @@ using headrace::InterOpPool;
 using headrace::IntraOpPool;
 using headrace::RunSlot;
 
-// How often this process came out of a fork: pools and sessions made before are not of use.
+// The number of forks that led to this process: pools and sessions made before the last cannot be
+// used.
 int fork_count = 0;
 std::atomic<int> working{0};
 std::atomic<int32_t> traced_threads{0};
 headrace::GilBackoff gil_backoff;
 
-// Never freed: their threads outlive static destructors.
+// Never freed: the threads outlive static destructors.
 headrace::ActiveRuns& active_runs = *new headrace::ActiveRuns();
 IntraOpPool* intra_op_pool = nullptr;
 std::shared_ptr<InterOpPool>* inter_op_pool = new std::shared_ptr<InterOpPool>();
 std::mutex& pools_lock = *new std::mutex();
-// Held shared while kernels prepare and while threads of ours enter Python: libraries and Python
-// lock what the process has once meanwhile, and a child forked in between would find it locked for
-// good.
+// Held shared while kernels prepare and while pool threads enter Python: libraries and Python then
+// hold locks of the process, and a child forked meanwhile would find them locked for good.
 pthread_rwlock_t preparing;
 
 void make_prepare_lock() {
@@ -50,11 +49,11 @@ void make_prepare_lock() {
 
 struct ThreadState {
   RunSlot* slot = nullptr;
-  void* pool = nullptr;  // the inter-op pool that the thread belongs to
+  void* pool = nullptr;  // the thread's inter-op pool
   bool in_pool = false;  // of any pool
   int32_t number = -1;
-  int watched_since = -1;  // fork_count when `watched` was found out
-  bool watched = false;    // Python's main thread: it alone sees signals
+  int watched_since = -1;  // fork_count when `watched` was set
+  bool watched = false;    // Python's main thread, which handles signals
   ~ThreadState() {
     if (slot) active_runs.leave(slot);
   }
@@ -76,9 +75,9 @@ bool python_ends() {
 #endif
 }
 
-// A thread of ours keeps one state in Python, made while no fork is under way. `with gil` would
+// A pool thread keeps one Python thread state, made while no fork is in progress. `with gil` would
 // make one each time, under a lock that Python takes without the GIL: CPython 3.11 waits for that
-// lock in a forked child before it makes it anew, and whoever held it is not there.
+// lock in a forked child, in which its holder does not exist.
 void begin_thread() {
   if (python_ends()) return;
   pthread_rwlock_rdlock(&preparing);
@@ -104,9 +103,9 @@ IntraOpPool* the_intra_op_pool() {
   return intra_op_pool;
 }
 
-// How large an intra-op team can be, counted when its driver is there: a thread's first allocation
-// may take as much address space as the stacks of eight.
-int startable_team(int wanted) {
+// The largest possible intra-op team, counted once its driver exists: the first allocation of a
+// thread may take as much address space as eight stacks.
+int startable_threads(int wanted) {
   the_intra_op_pool()->begin();
   return headrace::startable_threads(wanted);
 }
@@ -139,13 +138,13 @@ void yield_with_gil() {
   }
 }
 
-// A run that would look at signals does so only on the thread that sees them. False: whether this
-// is that thread is not known yet, and nothing was done.
+// Clears the signal check of a run if its thread does not handle signals. False: it is not known
+// yet whether it does, and nothing was done.
 bool begin_run(ActiveRun* run) {
   ThreadState& thread = this_thread;
-  if (run->look_up) {
+  if (run->check_signals) {
     if (thread.watched_since != fork_count) return false;
-    if (!thread.watched) run->look_up = nullptr;
+    if (!thread.watched) run->check_signals = nullptr;
   }
   if (!thread.slot) thread.slot = active_runs.take_slot();
   run->slot = thread.slot;
@@ -158,7 +157,7 @@ ActiveRun* current_run() {
   return this_thread.slot ? this_thread.slot->top.load(std::memory_order_relaxed) : nullptr;
 }
 
-// Kernels in Python may wait for other runs, and compute with denormals like any Python code.
+// Python kernels may wait for other runs, and compute with denormals like any Python code.
 uint64_t begin_python_kernel() {
   if (this_thread.pool) static_cast<InterOpPool*>(this_thread.pool)->begin_blocking();
   return headrace::keep_denormals();
@@ -168,7 +167,7 @@ void end_python_kernel(uint64_t before) {
   if (this_thread.pool) static_cast<InterOpPool*>(this_thread.pool)->end_blocking();
 }
 
-// A fork waits until nobody holds one of the locks; the child starts with pools of its own.
+// A fork waits until no thread holds one of the locks; the child starts with new pools.
 void before_fork() {
   pthread_rwlock_wrlock(&preparing);
   pools_lock.lock();
@@ -182,7 +181,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   ++fork_count;
   working = 0;
-  intra_op_pool = nullptr;  // left as they are: their locks may be taken
+  intra_op_pool = nullptr;  // not freed: their locks may be taken
   inter_op_pool = new std::shared_ptr<InterOpPool>();
   this_thread.pool = nullptr;
   this_thread.in_pool = false;

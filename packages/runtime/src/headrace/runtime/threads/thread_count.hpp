@@ -1,15 +1,15 @@
-// The size of the OpenMP team that kernels made in this scope may count on.
+// Sets the size of the OpenMP team for kernels that are created in this scope.
 #pragma once
 #include "threads/openmp.hpp"
 
 namespace headrace {
 
-class TeamOf {
+class OpenMPThreads {
  public:
-  explicit TeamOf(int threads) : before_(omp_get_max_threads()) {
+  explicit OpenMPThreads(int threads) : before_(omp_get_max_threads()) {
     if (threads != before_) omp_set_num_threads(threads);
   }
-  ~TeamOf() { omp_set_num_threads(before_); }
+  ~OpenMPThreads() { omp_set_num_threads(before_); }
 
  private:
   int before_;

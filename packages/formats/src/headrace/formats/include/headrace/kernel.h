@@ -314,7 +314,9 @@ enum {
   HR_KERNEL_VIEW = 1,       /* output 0 has the bytes of input 0 and another shape: the
                                runtime shares the memory and never calls compute */
   HR_KERNEL_DATA_SHAPE = 2, /* prepare always sets shape_depends_on_data */
-  HR_KERNEL_PRIVATE_IN = 4  /* accepts inputs in this library's private layouts */
+  HR_KERNEL_PRIVATE_IN = 4, /* accepts inputs in this library's private layouts */
+  HR_KERNEL_SERIAL = 8      /* a team of threads hardly makes it faster: the runtime may run
+                               independent kernels of this kind at the same time, each on one thread */
 };
 
 typedef struct hr_kernel {
@@ -345,6 +347,28 @@ typedef struct hr_kernel {
   uint64_t (*shape_inputs)(const hr_node* node, const hr_tensor* const* known);
 } hr_kernel;
 
+/* Fused kernels compute several nodes in one pass over memory. A library lists the ops that its
+ * fused kernels can take in; the runtime fuses no others. */
+enum {
+  HR_FUSE_INSTRUCTION = 1,   /* a line of the `program` of _FusedElementwise and _FusedReduction */
+  HR_FUSE_REDUCTION = 2,     /* the line that ends the program of _FusedReduction */
+  HR_FUSE_BIAS = 3,          /* the first of `fused_ops`: adds a vector over the channels */
+  HR_FUSE_NORMALIZATION = 4, /* the first of `fused_ops`, by known statistics */
+  HR_FUSE_ACTIVATION = 5     /* the second of `fused_ops` */
+};
+
+typedef struct hr_fusible_op {
+  const char* fused_op; /* "_FusedElementwise", "_FusedConv2D", ... */
+  const char* op;       /* an op that the kernel of fused_op takes in */
+  int32_t role;         /* HR_FUSE_... */
+  const char* name;     /* of the op in `program` or `fused_ops` */
+  /* The attribute of op, a float, that changes its result; null: none does. */
+  const char* attribute;
+  /* The attribute of fused_op that carries the value; null: it is the instruction's last operand.
+   */
+  const char* fused_attribute;
+} hr_fusible_op;
+
 typedef struct hr_kernel_table {
   uint32_t size;
   uint32_t abi;        /* HR_KERNEL_ABI */
@@ -353,6 +377,10 @@ typedef struct hr_kernel_table {
   uint32_t kernel_size; /* sizeof(hr_kernel): the stride of `kernels` */
   int32_t n_kernels;
   const hr_kernel* kernels;
+  /* A table whose `size` ends before these fields lists no fusible ops. */
+  uint32_t fusible_op_size; /* sizeof(hr_fusible_op): the stride of `fusible_ops` */
+  int32_t n_fusible_ops;
+  const hr_fusible_op* fusible_ops;
 } hr_kernel_table;
 
 /* ---- convenience functions --------------------------------------------------------- */

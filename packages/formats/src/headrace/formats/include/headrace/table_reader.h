@@ -50,7 +50,8 @@ static inline hr_table_code hr_table_damaged(hr_table* table, uint64_t offset, c
   return HR_TABLE_DAMAGED;
 }
 
-/* Reads a number in groups of seven bits that must end before `end` and fit 64 bits; 0 otherwise. */
+/* Reads a number in groups of seven bits that must end before `end` and fit 64 bits; 0 otherwise.
+ */
 static inline int hr_load_varint(const uint8_t* data, uint64_t end, uint64_t* position,
                                  uint64_t* value) {
   const uint64_t begin = *position;

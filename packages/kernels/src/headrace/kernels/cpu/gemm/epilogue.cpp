@@ -4,11 +4,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "math/vector_math.hpp"
 #include "processor/simd.hpp"
 #include "table/attributes.hpp"
 #include "table/dtype_names.hpp"
+#include "table/registration.hpp"
 #include "table/shapes.hpp"
 
 namespace hr {
@@ -18,13 +20,14 @@ namespace {
 // "Conv2D" of _FusedConv2D.
 const char* product_name(const hr_request* r) { return r->node->op + std::strlen("_Fused"); }
 
+constexpr std::pair<const char*, Activation> kActivations[] = {
+    {"Relu", Activation::relu},       {"Relu6", Activation::relu6},
+    {"Elu", Activation::elu},         {"Tanh", Activation::tanh},
+    {"Sigmoid", Activation::sigmoid}, {"LeakyRelu", Activation::leaky_relu},
+};
+
 bool read_activation(std::string_view name, Activation* activation) {
-  static constexpr std::pair<std::string_view, Activation> known[] = {
-      {"Relu", Activation::relu},       {"Relu6", Activation::relu6},
-      {"Elu", Activation::elu},         {"Tanh", Activation::tanh},
-      {"Sigmoid", Activation::sigmoid}, {"LeakyRelu", Activation::leaky_relu},
-  };
-  for (const auto& [known_name, value] : known) {
+  for (const auto& [known_name, value] : kActivations) {
     if (name != known_name) continue;
     *activation = value;
     return true;
@@ -84,6 +87,24 @@ hr_code check_arguments(hr_request* r, const Epilogue& e, int64_t channels) {
   }
   return HR_OK;
 }
+
+std::vector<hr_fusible_op> fusible_ops() {
+  std::vector<hr_fusible_op> ops;
+  for (const char* fused : {"_FusedConv2D", "_FusedMatMul"}) {
+    ops.push_back({fused, "BiasAdd", HR_FUSE_BIAS, "BiasAdd", nullptr, nullptr});
+    for (const auto& [name, activation] : kActivations) {
+      const bool leaky = activation == Activation::leaky_relu;
+      ops.push_back({fused, name, HR_FUSE_ACTIVATION, name, leaky ? "alpha" : nullptr,
+                     leaky ? "leakyrelu_alpha" : nullptr});
+    }
+  }
+  for (const char* name : {"FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"})
+    ops.push_back(
+        {"_FusedConv2D", name, HR_FUSE_NORMALIZATION, "FusedBatchNorm", "epsilon", "epsilon"});
+  return ops;
+}
+
+HR_FUSIBLE_OPS(fusible_ops());
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #define HEADRACE_CPU_TABLE_REGISTRATION_HPP
 
 #include <initializer_list>
+#include <vector>
 
 #include "headrace/kernel.h"
 
@@ -87,6 +88,11 @@ struct RegisteredKernels {
   RegisteredKernels(std::initializer_list<KernelRegistration> kernels);
 };
 
+// Adds ops that a fused kernel of this library can take in.
+struct RegisteredFusibleOps {
+  explicit RegisteredFusibleOps(const std::vector<hr_fusible_op>& ops);
+};
+
 // A plan allocated with new.
 template <class Plan> void destroy_plan(void* plan) { delete static_cast<Plan*>(plan); }
 
@@ -101,5 +107,6 @@ template <class Plan> Plan* keep_plan(hr_request* request, Plan* plan) {
 static_assert(sizeof(hr::KernelRegistration) == sizeof(hr_kernel), "no members of its own");
 
 #define HR_KERNELS static const ::hr::RegisteredKernels registered_kernels
+#define HR_FUSIBLE_OPS static const ::hr::RegisteredFusibleOps registered_fusible_ops
 
 #endif

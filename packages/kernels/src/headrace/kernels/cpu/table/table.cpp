@@ -17,6 +17,15 @@ static std::vector<hr_kernel>& registered() {
   return kernels;
 }
 
+static std::vector<hr_fusible_op>& fusible() {
+  static std::vector<hr_fusible_op> ops;
+  return ops;
+}
+
+RegisteredFusibleOps::RegisteredFusibleOps(const std::vector<hr_fusible_op>& ops) {
+  fusible().insert(fusible().end(), ops.begin(), ops.end());
+}
+
 RegisteredKernels::RegisteredKernels(std::initializer_list<KernelRegistration> kernels) {
   registered().insert(registered().end(), kernels.begin(), kernels.end());
 }
@@ -25,8 +34,9 @@ RegisteredKernels::RegisteredKernels(std::initializer_list<KernelRegistration> k
 
 const hr_kernel_table* hr_cpu_kernel_table() {
   static const hr_kernel_table table = {
-      sizeof(hr_kernel_table), HR_KERNEL_ABI,     "cpu",
-      HR_KERNELS_VERSION,      sizeof(hr_kernel), int(hr::registered().size()),
-      hr::registered().data()};
+      sizeof(hr_kernel_table), HR_KERNEL_ABI,         "cpu",
+      HR_KERNELS_VERSION,      sizeof(hr_kernel),     int(hr::registered().size()),
+      hr::registered().data(), sizeof(hr_fusible_op), int(hr::fusible().size()),
+      hr::fusible().data()};
   return &table;
 }

@@ -393,16 +393,19 @@ template <class Op> hr_code prepare_solve(void*, hr_request* r) {
 }  // namespace
 
 HR_KERNELS = {
-    kernel("Cholesky", HR_MATRICES, prepare<Cholesky, hr_shape_square>),
-    kernel("MatrixInverse", HR_MATRICES, prepare<Inverse, hr_shape_square>),
-    kernel("MatrixDeterminant", HR_MATRICES, prepare<Determinant, hr_shape_determinant>),
-    kernel("LogMatrixDeterminant", HR_MATRICES, prepare<LogDeterminant, hr_shape_determinant>),
+    kernel("Cholesky", HR_MATRICES, prepare<Cholesky, hr_shape_square>).is(HR_KERNEL_SERIAL),
+    kernel("MatrixInverse", HR_MATRICES, prepare<Inverse, hr_shape_square>).is(HR_KERNEL_SERIAL),
+    kernel("MatrixDeterminant", HR_MATRICES, prepare<Determinant, hr_shape_determinant>)
+        .is(HR_KERNEL_SERIAL),
+    kernel("LogMatrixDeterminant", HR_MATRICES, prepare<LogDeterminant, hr_shape_determinant>)
+        .is(HR_KERNEL_SERIAL),
     kernel("Lu", HR_MATRICES, prepare<LuDecomposition, hr_shape_lu>),
-    kernel("MatrixSolve", HR_MATRICES, prepare_solve<Solve>),
+    kernel("MatrixSolve", HR_MATRICES, prepare_solve<Solve>).is(HR_KERNEL_SERIAL),
     kernel("MatrixTriangularSolve", HR_MATRICES, prepare_solve<TriangularSolve>),
-    kernel("Qr", HR_MATRICES, prepare<QrDecomposition, hr_shape_qr>),
-    kernel("SelfAdjointEigV2", HR_MATRICES, prepare<SelfAdjointEig, hr_shape_self_adjoint_eig_v2>),
-    kernel("Svd", HR_MATRICES, prepare<SingularValues, hr_shape_svd>),
+    kernel("Qr", HR_MATRICES, prepare<QrDecomposition, hr_shape_qr>).is(HR_KERNEL_SERIAL),
+    kernel("SelfAdjointEigV2", HR_MATRICES, prepare<SelfAdjointEig, hr_shape_self_adjoint_eig_v2>)
+        .is(HR_KERNEL_SERIAL),
+    kernel("Svd", HR_MATRICES, prepare<SingularValues, hr_shape_svd>).is(HR_KERNEL_SERIAL),
 };
 
 }  // namespace hr

@@ -21,9 +21,7 @@ except ImportError:
 
 def _pillow() -> Any:
     if PIL is None:
-        raise UnimplementedError(
-            None, None, "images in files need Pillow: pip install headrace-kernels[image]"
-        )
+        raise UnimplementedError(None, None, "images in files need Pillow: pip install pillow")
     return PIL.Image
 
 

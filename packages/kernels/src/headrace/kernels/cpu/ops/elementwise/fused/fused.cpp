@@ -326,4 +326,19 @@ HR_KERNELS = {
         .with_state(fused::create<true>, fused::destroy),
 };
 
+// All instructions, and the reductions that fold_of knows.
+static std::vector<hr_fusible_op> fusible_ops() {
+  std::vector<hr_fusible_op> ops;
+  for (int i = 0; i < fused_instruction_count(); ++i) {
+    const FusedInstruction instruction = fused_instruction(i);
+    ops.push_back({"_FusedElementwise", instruction.name, HR_FUSE_INSTRUCTION, instruction.name,
+                   instruction.attribute, nullptr});
+  }
+  for (const char* name : {"Sum", "Mean", "Max", "Min", "All", "Any"})
+    ops.push_back({"_FusedReduction", name, HR_FUSE_REDUCTION, name, nullptr, nullptr});
+  return ops;
+}
+
+HR_FUSIBLE_OPS(fusible_ops());
+
 }  // namespace hr

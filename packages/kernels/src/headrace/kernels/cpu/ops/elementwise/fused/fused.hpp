@@ -5,8 +5,9 @@
 namespace hr {
 
 struct FusedInstruction {
-  const char* name;  // the op that it computes
-  int operands;      // in the order of the op's inputs
+  const char* name;       // the op that it computes
+  int operands;           // in the order of the op's inputs
+  const char* attribute;  // of the op, the instruction's last operand; null: none
 };
 
 int fused_instruction_count();

@@ -337,7 +337,8 @@ void store_block(hr_dtype dtype, const float* from, void* to, int64_t n) {
 
 int fused_instruction_count() { return fused::table().count; }
 FusedInstruction fused_instruction(int i) {
-  return {fused::table().instructions[i].name, fused::table().instructions[i].operands};
+  const fused::Instruction& instruction = fused::table().instructions[i];
+  return {instruction.name, instruction.operands, instruction.takes_number ? "alpha" : nullptr};
 }
 
 }  // namespace hr

@@ -1,4 +1,4 @@
-"""Serialised graphs with changed bytes or fields (kind `damaged`)."""
+"""Serialised graphs with changed bytes or fields (kind `corrupted`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GOLDEN = Path(__file__).parents[2] / "packages" / "formats" / "tests" / "golden"
 
 
 def make_case(dice: random.Random) -> Case:
-    """A graph of ours or of TensorFlow's, damaged; each of its last nodes is run."""
+    """A corrupted graph of Headrace or TensorFlow; each of its last nodes is run."""
     wire = sources()[dice.randrange(2)]
     damaged = changed_bytes(wire, dice) if dice.random() < 0.5 else changed_fields(wire, dice)
     try:
@@ -30,7 +30,7 @@ def make_case(dice: random.Random) -> Case:
 
 @lru_cache(maxsize=1)
 def sources() -> tuple[bytes, bytes]:
-    """The graphs that are damaged: ours, and one that TensorFlow wrote."""
+    """The graphs to corrupt: one of Headrace, and one that TensorFlow wrote."""
     return _graph_of_ours(), GOLDEN.read_bytes()
 
 
@@ -57,7 +57,7 @@ def _graph_of_ours() -> bytes:
 
 
 def changed_bytes(wire: bytes, dice: random.Random) -> bytes:
-    """Bytes turned over, cut out, doubled, or replaced by extremes."""
+    """Flips, removes, repeats bytes, or replaces them by extreme values."""
     data = bytearray(wire)
     for _ in range(dice.choice([1, 1, 1, 2, 3, 8])):
         if not data:
@@ -80,7 +80,7 @@ def changed_bytes(wire: bytes, dice: random.Random) -> bytes:
 
 
 def changed_fields(wire: bytes, dice: random.Random) -> bytes:
-    """A message that parses, with an input, an attribute or an op that is another's."""
+    """A message that parses, with an input, an attribute or an op of another node."""
     graph = GraphDef.FromString(wire)
     for _ in range(dice.choice([1, 1, 2, 4])):
         node, other = dice.choice(graph.node), dice.choice(graph.node)

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""Puts the frame of a while loop into the form in which native_loop.pyx runs it.
+"""Lowers the frame of a while loop to the form that native_loop.pyx runs.
 
-loop_phases.pyx says when each node runs; what runs at one time is a part, and parts, choices and
-inner loops are the steps of an iteration. Only what may wait (asynchronous kernels), and graphs in
-which a Merge does not join the two sides of one condition, are left to the dynamic executor.
+loop_phases.pyx computes when each node runs. Nodes that run together form a part; parts, choices
+and inner loops are the steps of an iteration. The dynamic executor runs loops with asynchronous
+kernels, and graphs in which a Merge does not join the two sides of one condition.
 """
 
 from libc.stdint cimport int32_t
@@ -53,11 +53,11 @@ cdef class _LoopCut(LoopPhases):
     # ---- parts
 
     cdef int make_parts(self) except -1:
-        """One part for each key, phase and device; which of its values others read."""
+        """Makes a part for each key, phase and device, and finds the values that other parts read."""
         cdef int32_t i, j, value
         cdef ProgramNode* node
         cdef Segment segment
-        cdef vector[int32_t] wanted      # per value: the last part that wants it known
+        cdef vector[int32_t] wanted      # per value: the last part that needs it as a constant
         groups = {}
         for i in self.members:
             if self.is_kernel(i):
@@ -102,7 +102,7 @@ cdef class _LoopCut(LoopPhases):
         return 0
 
     cdef set values_read_elsewhere(self):
-        """Values that leave the part in which they are made."""
+        """Finds the values that are read outside the part that makes them."""
         cdef int32_t i, j, value
         cdef ProgramNode* node
         read = {self.root}
@@ -178,11 +178,12 @@ cdef class _LoopCut(LoopPhases):
         return found
 
     cdef int add_step(self, LoopStep* step, key) except -1:
-        """Appends a step that runs if the predicates of the key are as it wants them."""
+        """Appends a step that runs if the predicates have the values that the key requires."""
         cdef Guard guard
         cdef LoopStep made = step[0]
         made.first_guard = <int32_t>self.loop.guards.size()
-        # In the order in which they are made: a predicate inside a branch counts if that is taken.
+        # In the order in which they are made: a predicate inside a branch counts only if the branch
+        # is taken.
         for value, port in sorted(key - {self.go_on}):
             guard.slot = self.slot(value)
             guard.wanted = port
@@ -248,7 +249,7 @@ cdef class _LoopCut(LoopPhases):
             self.loop.slots.push_back(
                 self.slot_of[node.first_output + k] if k < node.n_outputs else -1)
         self.add_step(&step, self.keys[i])
-        # Behind the guards of the step: what it chooses by.
+        # After the guards of the step: the predicate of the choice.
         predicate.slot = step.number
         predicate.wanted = 1
         predicate.node = self.switch_of(root)
@@ -261,7 +262,7 @@ cdef class _LoopCut(LoopPhases):
         return self.program.nodes[node].source
 
     cdef int wire_ends(self) except -1:
-        """What leads to the next iteration, and what leaves the loop."""
+        """Finds the values of the next iteration and those that leave the loop."""
         cdef int32_t i, value
         cdef ProgramNode* node
         cdef dict following = {}
@@ -274,7 +275,7 @@ cdef class _LoopCut(LoopPhases):
                 value = self.program.inputs[
                     self.program.nodes[self.maker(value)].first_input]
                 if not self.place_of(value)[0] <= {self.go_on}:
-                    raise NotNative     # a value that some iterations do not make
+                    raise NotNative     # some iterations do not make the value
                 following[self.variables[i]] = self.slot(value)
             elif node.kind == EXIT:
                 value = self.program.inputs[node.first_input]

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Queues made of what a node declares, by name in a container."""
+"""Creates queues by name in a container, as nodes declare them."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.string cimport string
@@ -12,7 +12,7 @@ from headrace.runtime.memory.kernel_abi cimport (
     HR_INT64, HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_dtype, hr_node, hr_object,
 )
 from headrace.runtime.state.queue cimport LEAST, RANDOM, Queue, QueueSpec
-from headrace.runtime.kernels.queue_batches cimport deliver
+from headrace.runtime.kernels.queue_batches cimport complete_dequeue
 
 cdef extern from "<string>" namespace "std" nogil:
     string to_text "std::to_string"(int64_t n)
@@ -54,7 +54,7 @@ cdef extern from "headrace/kernel.h" nogil:
 
 
 cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
-    """What a node declares of its queue."""
+    """The queue that a node declares."""
     cdef string op = (<GraphNode*>node).op
     spec.name = (<GraphNode*>node).name
     spec.capacity = hr_attr_int(node, "capacity", -1)
@@ -65,7 +65,7 @@ cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
         spec.order = RANDOM
     elif op.find(b"Priority") == 0:
         spec.order = LEAST
-        # The priority is one more component, a scalar.
+        # The priority is an additional component, a scalar.
         spec.types.insert(spec.types.begin(), <hr_dtype>HR_INT64)
         spec.ranks.insert(spec.ranks.begin(), <int32_t>0)
         spec.dims.insert(spec.dims.begin(), vector[int64_t]())
@@ -80,7 +80,7 @@ cdef hr_object* make_queue(void* argument) noexcept nogil:
     q.object.references = 1
     q.object.kind = "Queue"
     q.object.destroy = destroy_queue
-    q.deliver = deliver
+    q.complete_dequeue = complete_dequeue
     read_spec(node, &q.spec)
     return &q.object
 

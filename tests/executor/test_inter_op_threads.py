@@ -1,4 +1,7 @@
-"""Heavy branches run side by side on helper threads, and are one step all the same."""
+"""Heavy branches run at the same time on inter-op threads, as one step.
+
+Modules: executor/executor_segments, threads/inter_op_pool.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def _heavy(x: hr.Tensor, rounds: int = 6) -> hr.Tensor:
 
 
 def _branches(count: int) -> tuple[hr.Operation, list[hr.Tensor], hr.Tensor]:
-    """Branches of some 5 ms, each behind a dequeue of its own."""
+    """Branches of some 5 ms, each after a dequeue."""
     x = hr.placeholder(hr.float32, [SIZE, SIZE])
     puts, results = [], []
     for _ in range(count):
@@ -33,7 +36,7 @@ def _branches(count: int) -> tuple[hr.Operation, list[hr.Tensor], hr.Tensor]:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core helps nobody")
-def test_heavy_branches_overlap_and_give_what_one_after_another_gives() -> None:
+def test_heavy_branches_overlap_with_the_same_results() -> None:
     put, results, x = _branches(4)
     at = np.random.default_rng(0).normal(size=[SIZE, SIZE]).astype(np.float32)
     metadata = hr.RunMetadata()

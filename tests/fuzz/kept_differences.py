@@ -1,8 +1,8 @@
-"""Where our result differs from TensorFlow's on purpose: op, words of an error, and the reason.
+"""Results that differ from TensorFlow's on purpose: op, words of an error, and the reason.
 
-The words are of our error or of TensorFlow's, or say how values differ; without them any other
-value is meant. What holds for some inputs only names the inputs. A line that no longer occurs
-should go.
+The words are from Headrace's error, from TensorFlow's, or from the description of different values;
+without words, any different value matches. An entry for some inputs only names them. Entries that
+no longer occur should be removed.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _pooled_otherwise(node: NodeDef, inputs: Inputs) -> bool:
 
 
 def _gradients_differ(node: NodeDef, inputs: Inputs) -> bool:
-    """Gradients of a BlockLSTM that have not the shape [time, batch, cells] of the output."""
+    """Gradients of a BlockLSTM without the shape [time, batch, cells] of the output."""
     if len(inputs) < 18 or inputs[1].ndim != 3 or inputs[2].ndim != 2:
         return False
     whole = inputs[1].shape[:2] + inputs[2].shape[-1:]
@@ -106,7 +106,7 @@ def _index_outside(node: NodeDef, inputs: Inputs) -> bool:
 
 
 def _not_of_the_integer(node: NodeDef, inputs: Inputs) -> bool:
-    """Floats that the integer of a Cast does not hold."""
+    """Floats outside the range of the integer type of a Cast."""
     if not inputs:
         return False
     target = as_dtype(node.attr["DstT"].type).as_numpy_dtype
@@ -126,8 +126,8 @@ def _dilated(node: NodeDef, inputs: Inputs) -> bool:
     return any(d != 1 for d in node.attr["dilations"].list.i)
 
 
-class Apart(NamedTuple):
-    """A difference on purpose: a pattern of ops, words in the verdict, why, for which inputs."""
+class KeptDifference(NamedTuple):
+    """A kept difference: a pattern of ops, words in the verdict, the reason, and the inputs."""
 
     op: str
     words: str
@@ -135,81 +135,115 @@ class Apart(NamedTuple):
     where: Callable[[NodeDef, Inputs], bool] | None = None
 
 
-APART = (
+KEPT_DIFFERENCES = (
     # TensorFlow reads or writes memory that is not the tensor's.
-    Apart("BatchNormWithGlobalNormalization(Grad)?", "but there are", "sizes are not compared",
-          _depths_differ),
-    Apart("BlockLSTMGrad(V2)?", "it must be", "shapes of gradients are not compared",
-          _gradients_differ),
-    Apart("AvgPool(3D)?Grad", "grad is", "a gradient of other sizes is read beyond its end",
-          _pooled_otherwise),
-    Apart("FractionalAvgPoolGrad", "out_backprop is", "channels that differ are written beside",
-          _channels_are_not_the_sizes_last),
-    Apart(
+    KeptDifference(
+        "BatchNormWithGlobalNormalization(Grad)?",
+        "but there are",
+        "sizes are not compared",
+        _depths_differ,
+    ),
+    KeptDifference(
+        "BlockLSTMGrad(V2)?",
+        "it must be",
+        "shapes of gradients are not compared",
+        _gradients_differ,
+    ),
+    KeptDifference(
+        "AvgPool(3D)?Grad",
+        "grad is",
+        "a gradient of other sizes is read beyond its end",
+        _pooled_otherwise,
+    ),
+    KeptDifference(
+        "FractionalAvgPoolGrad",
+        "out_backprop is",
+        "channels that differ are written beside",
+        _channels_are_not_the_sizes_last,
+    ),
+    KeptDifference(
         "(Sigmoid|Tanh|Sqrt|Rsqrt|Inv|Reciprocal)Grad",
         "shapes differ: input 0",
         "the second operand is read by the first one's size",
         _shapes_differ,
     ),
-    Apart("Resize(Bilinear|Bicubic)Grad", "batch or channels differ", "writes beside the image",
-          _batches_or_channels_differ),
-    Apart(
-        "SparseRe(shape|duceSum|duceMax)(Sparse)?", "out of bounds",
-        "computes with an index outside", _index_outside,
+    KeptDifference(
+        "Resize(Bilinear|Bicubic)Grad",
+        "batch or channels differ",
+        "writes beside the image",
+        _batches_or_channels_differ,
     ),
-    Apart(
-        "DepthwiseConv2dNativeBackprop.*", "dilation", "dilations of the gradient are ignored",
+    KeptDifference(
+        "SparseRe(shape|duceSum|duceMax)(Sparse)?",
+        "out of bounds",
+        "computes with an index outside",
+        _index_outside,
+    ),
+    KeptDifference(
+        "DepthwiseConv2dNativeBackprop.*",
+        "dilation",
+        "dilations of the gradient are ignored",
         _dilated,
     ),
     # Sizes that TensorFlow keeps in 32 bits: 2^32 is 0 to it.
-    Apart(
-        "RandomCrop", "larger than the image|too many elements", "sizes are cut to 32 bits",
+    KeptDifference(
+        "RandomCrop",
+        "larger than the image|too many elements",
+        "sizes are cut to 32 bits",
         _beyond_32_bits,
     ),
-    Apart("Roll", "", "shifts near 2^63 overflow when the size is added", _near_2_63),
+    KeptDifference("Roll", "", "shifts near 2^63 overflow when the size is added", _near_2_63),
     # Members that the kernel leaves unset, after it has logged an error.
-    Apart(
+    KeptDifference(
         "ImageProjectiveTransformV[23]", "Invalid (mode|interpolation)", "goes on, mode unset"
     ),
     # Wrong values by Eigen, where ours are the limit or the mathematical value.
-    Apart("Round", "", "Eigen rounds integers to 0", _integers),
-    Apart("|".join(kept.op for kept in KEPT), "", "tests/ops/kept_values.py", _kept_value),
-    Apart("Cast", "", "out of range its vector loop saturates, the rest wraps around",
-          _not_of_the_integer),
-    Apart(
-        "Sqrt", "", "Eigen's complex square root overflows", _complex_near_the_largest
+    KeptDifference("Round", "", "Eigen rounds integers to 0", _integers),
+    KeptDifference("|".join(kept.op for kept in KEPT), "", "tests/ops/kept_values.py", _kept_value),
+    KeptDifference(
+        "Cast",
+        "",
+        "out of range its vector loop saturates, the rest wraps around",
+        _not_of_the_integer,
     ),
+    KeptDifference("Sqrt", "", "Eigen's complex square root overflows", _complex_near_the_largest),
     # An empty convolution: TensorFlow's result has the input's shape instead of the output's.
-    Apart("Conv[23]D|DepthwiseConv2dNative", r"output 0: shape \([^)]*\b0\b",
-          "an empty result has the input's shape"),
-    Apart(
-        ".*Pool.*", "strides must be positive", "it is never used", _stride_over_depth
+    KeptDifference(
+        "Conv[23]D|DepthwiseConv2dNative",
+        r"output 0: shape \([^)]*\b0\b",
+        "an empty result has the input's shape",
     ),
+    KeptDifference(".*Pool.*", "strides must be positive", "it is never used", _stride_over_depth),
     # Bytes that are no message: TensorFlow drops them without a word.
-    Apart("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
+    KeptDifference("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
     # HR_MAX_RANK of kernel.h. TensorFlow's tensors have up to 254 dimensions, most of its kernels
     # that look at dimensions end at 8.
-    Apart(".*", "above 8|8 are the most|more than 8 dimensions|at most 8 dimensions",
-          "the kernel ABI's tensors have 8 dimensions"),
+    KeptDifference(
+        ".*",
+        "above 8|8 are the most|more than 8 dimensions|at most 8 dimensions",
+        "the kernel ABI's tensors have 8 dimensions",
+    ),
     # No value outside of TensorFlow.
-    Apart("VarHandleOp|.*Queue(V2)?", "has no NumPy form", "handles are fetched as opaque bytes"),
-)  # fmt: skip
+    KeptDifference(
+        "VarHandleOp|.*Queue(V2)?", "has no NumPy form", "handles are fetched as opaque bytes"
+    ),
+)
 
 
-def why_apart(case: Case, words: str, values: bool) -> str:
-    """The reason why a case may be answered otherwise; empty where it may not."""
+def why_kept(case: Case, words: str, values: bool) -> str:
+    """The reason why the result of a case may differ; empty if it may not."""
     op = case.ops[-1] if case.ops else ""
     nodes = [node for node in case.graph.node if node.op == op]
-    for apart in APART:
-        if not re.fullmatch(apart.op, op):
+    for known in KEPT_DIFFERENCES:
+        if not re.fullmatch(known.op, op):
             continue
-        if bool(apart.words) != (not values or apart.words.startswith("output")):
+        if bool(known.words) != (not values or known.words.startswith("output")):
             continue
-        if apart.words and not re.search(apart.words, words):
+        if known.words and not re.search(known.words, words):
             continue
-        where = apart.where
+        where = known.where
         if where is None or any(where(n, given) for n in nodes for given in _inputs(case, n)):
-            return apart.reason
+            return known.reason
     return ""
 
 
@@ -218,13 +252,13 @@ def has_no_kernel(words: str) -> bool:
     from missing_kernels import NO_KERNEL, is_not_implemented
 
     named = re.search(r"kernel for '?(\w+)", words)
-    if named is None or "no installed library has any" not in words:
+    if named is None or "none of the installed kernel libraries" not in words:
         return False
     return named.group(1) in NO_KERNEL or is_not_implemented(named.group(1))
 
 
 def _inputs(case: Case, node: NodeDef) -> list[Inputs]:
-    """The values of a node's inputs in each run; those that are computed are left out."""
+    """The values of a node's inputs in each run, without computed ones."""
     held = {
         n.name: make_ndarray(n.attr["value"].tensor) for n in case.graph.node if n.op == "Const"
     }

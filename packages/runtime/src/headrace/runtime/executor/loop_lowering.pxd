@@ -1,4 +1,4 @@
-"""Puts the frame of a while loop into the form in which native_loop.pyx runs it."""
+"""Lowers the frame of a while loop to the form that native_loop.pyx runs."""
 
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
@@ -7,7 +7,7 @@ from headrace.runtime.executor.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.passes.program cimport Program
 
-# The native form of a frame; None where it has to run on the dynamic executor.
+# The native form of a frame; None if only the dynamic executor can run it.
 # inner: the native loops found so far, by frame.
 cdef NativeLoop native_loop_of(Program program, Segments segments, int32_t frame, int32_t parent,
                                vector[int32_t]& frame_of, vector[int32_t]& entered, dict inner)

@@ -1,0 +1,62 @@
+// An executable in use by one run.
+#pragma once
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "plan/executable.hpp"
+
+namespace headrace {
+
+inline hr_code fail_no_room(Run* run, const Executable& made) noexcept {
+  try {
+    return run_fail_text(run, HR_RESOURCE_EXHAUSTED, made.no_room().c_str());
+  } catch (const std::bad_alloc&) {  // no memory for the text
+    return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for an arena");
+  }
+}
+
+// An executable in use by one run, with the buffers of the run. Its end releases the values of
+// counted tensors.
+class Lease {
+ public:
+  Lease() = default;
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() { end(); }
+
+  // False: out of memory for the buffers.
+  bool begin(std::shared_ptr<Executable> executable) {
+    end();
+    made_ = std::move(executable);
+    buffers_ = made_->take_buffers();
+    return buffers_ != nullptr;
+  }
+  void end() {
+    if (buffers_) {
+      release_values();
+      made_->give_buffers(buffers_);
+      buffers_ = nullptr;
+    }
+    made_.reset();
+  }
+  // Between two runs in the same buffers.
+  void release_values() {
+    for (int32_t i : made_->counted) release_value(i);
+    for (int32_t i : made_->by_kernel) release_value(i);
+  }
+  Executable* made() const { return made_.get(); }
+  RunBuffers* buffers() const { return buffers_; }
+
+ private:
+  std::shared_ptr<Executable> made_;
+  RunBuffers* buffers_ = nullptr;
+
+  void release_value(int32_t i) {
+    hr_tensor& t = buffers_->tensors[i];
+    buffer_release(t.owner);
+    t.owner = nullptr;
+  }
+};
+
+}  // namespace headrace
