@@ -1,6 +1,6 @@
 """Where our value is another than TensorFlow's on purpose: op, reason, for which inputs, examples.
 
-tests/fuzz/apart.py does not count such values, and tests/ops/edges/poles.py leaves them out.
+tests/fuzz/kept_differences.py does not count such values; tests/ops/edges/poles.py leaves them out.
 """
 
 from __future__ import annotations
