@@ -188,3 +188,8 @@ def test_a_device_that_is_not_there_is_refused_or_replaced() -> None:
     soft = hr.ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True)
     with hr.Session(config=soft) as session:
         assert session.run(y) == 2.0
+
+
+def test_a_session_without_a_gpu_is_built_without_gpu_support() -> None:
+    assert not hr.test.is_built_with_gpu_support()
+    assert hr.test.gpu_device_name() == "" and not hr.test.is_gpu_available()

@@ -21,8 +21,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 ROOT = Path(__file__).resolve().parents[2]
 _BLOCK = re.compile(r"([^\n]*)\n\n?```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _EDIT = re.compile(
@@ -123,6 +121,8 @@ def follow(
 
 def assert_same_text(found: str, expected: str) -> None:
     """Compares texts; numbers with a point may differ in their last digits, as processors do."""
+    import numpy as np  # the tox environment `frontend`, which reads guides too, has none
+
     assert _NUMBER.sub("#", found).split() == _NUMBER.sub("#", expected).split(), found
     numbers = [[float(n) for n in _NUMBER.findall(text)] for text in (found, expected)]
     np.testing.assert_allclose(numbers[0], numbers[1], rtol=1e-4)

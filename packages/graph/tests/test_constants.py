@@ -115,6 +115,5 @@ def test_tensorflow_2_behaviour_is_off() -> None:
 
 
 def test_builds_have_neither_cuda_nor_xla() -> None:
-    assert not hr.test.is_built_with_gpu_support()
     assert not hr.test.is_built_with_rocm()
     assert not hr.test.is_built_with_xla()
