@@ -13,6 +13,7 @@ from kernel_harness.samples import (
     REALS,
     SIGNED,
     assert_near,
+    bfloat16,
     is_float,
     sample,
 )
@@ -81,6 +82,27 @@ def test_op_equals_numpy_over_all_ways_to_broadcast(op, dtype):
         a = sample(shape_a, dtype, seed=2 * i)
         b = sample(shape_b, dtype, seed=2 * i + 1)
         assert_near(run_kernel(op, a, b), reference(a, b))
+
+
+# Short rows of half and bfloat16 are converted in blocks of several rows.
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", ["float16", bfloat16])
+@pytest.mark.parametrize(
+    ("shape_a", "shape_b"),
+    [
+        ((300, 33), (33,)),
+        ((33,), (300, 33)),
+        ((300, 33), (300, 1)),
+        ((300, 1), (1, 33)),
+        ((7, 1, 64), (5, 64)),
+        ((7, 40, 6), (7, 1, 6)),
+        ((600, 2), (2,)),
+    ],
+)
+def test_short_rows_of_narrow_floats_equal_numpy(shape_a, shape_b, dtype, threads):
+    a, b = sample(shape_a, dtype), sample(shape_b, dtype, seed=1)
+    assert_near(run_kernel("Sub", a, b, threads=threads), in_float(np.subtract)(a, b))
+    assert (run_kernel("Less", a, b, threads=threads) == (a < b)).all()
 
 
 @pytest.mark.parametrize("op", ["FloorDiv", "FloorMod", "TruncateDiv", "RealDiv", "Div"])

@@ -81,17 +81,85 @@ hr_code broadcast(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   return faults ? fault(ctx, loops) : HR_OK;
 }
 
-}  // namespace
+// Rows of half or bfloat16 up to kShortRow elements are converted about kGathered elements at a
+// time, so that calls and loop ends are paid per block, not per row.
+constexpr int64_t kShortRow = 256, kGathered = 1024;
 
-namespace {
+// Rows of one 16-bit operand, copied side by side.
+class GatheredRows {
+ public:
+  GatheredRows(const void* data, const Walk<2>& walk, int operand, int64_t rows)
+      : data_(static_cast<const uint16_t*>(data)), inner_(walk.inner()) {
+    const int64_t* strides = walk.strides[operand];
+    repeats_ = strides[walk.rank - 1] == 0;
+    int64_t step = 1;
+    for (int32_t d = walk.rank - 1; d >= 0; step *= walk.dims[d--])
+      contiguous_ = contiguous_ && strides[d] == step;
+    if (!contiguous_ && !repeats_) std::fill_n(offsets_, rows, -1);
+  }
 
-// Rows up to this long are converted without calls.
-constexpr int64_t kShortRow = 64;
+  // Puts the row at `offset` at a place of the block; places are filled in ascending order.
+  void gather(int64_t place, int64_t offset) {
+    if (contiguous_) return;
+    uint16_t* to = values_ + place * inner_;
+    if (repeats_) {
+      // Whole vectors: what goes beyond the row is overwritten by the next one.
+      for (int64_t i = 0; i < inner_; i += kVector) std::fill_n(to + i, kVector, data_[offset]);
+    } else if (offsets_[place] != offset) {  // else the block before had the same row there
+      offsets_[place] = offset;
+      std::copy_n(data_ + offset, inner_, to);
+    }
+  }
+
+  const void* block(int64_t first_row) const {
+    return contiguous_ ? data_ + first_row * inner_ : values_;
+  }
+
+ private:
+  static constexpr int64_t kVector = 16;
+
+  const uint16_t* data_;
+  int64_t inner_;
+  bool repeats_, contiguous_ = true;
+  int64_t offsets_[kGathered / 2];  // an inner dimension is at least 2
+  uint16_t values_[kGathered + kVector];
+};
+
+hr_code broadcast_short_rows(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
+                             hr_tensor* const* out, void*) {
+  const auto* plan = static_cast<const BroadcastPlan*>(plan_);
+  const BinaryLoops* loops = plan->loops;
+  char* to = write<char>(out[0]);
+  const int64_t inner = plan->walk.inner(), outer = plan->walk.outer(),
+                rows = std::min(kGathered / inner, outer);
+  int32_t faults = 0;
+  parallel_ranges(
+      ctx, outer, grain_of(inner * (loops->in_size * 2 + loops->out_size)),
+      [&](int64_t begin, int64_t end) {
+        GatheredRows a(in[0]->data, plan->walk, 0, rows), b(in[1]->data, plan->walk, 1, rows);
+        int32_t bad = 0;
+        for (int64_t first = begin; first < end; first += rows) {
+          if (first % 1024 < rows) poll(ctx);
+          const int64_t last = std::min(first + rows, end);
+          plan->walk.rows(first, last, [&](int64_t row, const int64_t* at) {
+            a.gather(row - first, at[0]);
+            b.gather(row - first, at[1]);
+          });
+          bad |= loops->both(a.block(first), b.block(first), to + first * inner * loops->out_size,
+                             (last - first) * inner);
+        }
+        if (bad) __atomic_store_n(&faults, 1, __ATOMIC_RELAXED);
+      });
+  return faults ? fault(ctx, loops) : HR_OK;
+}
+
+// A whole operand of up to kOneStretch elements is converted without calls.
+constexpr int64_t kOneStretch = 64;
 
 template <class T>
-HR_CLONES int32_t short_row(Form form, BinaryLoops::Loop loop, bool narrows, const T* a, const T* b,
-                            void* out, int64_t n) {
-  float wide_a[kShortRow], wide_b[kShortRow], wide_out[kShortRow];
+HR_CLONES int32_t short_stretch(Form form, BinaryLoops::Loop loop, bool narrows, const T* a,
+                                const T* b, void* out, int64_t n) {
+  float wide_a[kOneStretch], wide_b[kOneStretch], wide_out[kOneStretch];
   const int64_t n_a = form == kWithLeft ? 1 : n, n_b = form == kWithRight ? 1 : n;
   for (int64_t i = 0; i < n_a; ++i) wide_a[i] = float(a[i]);
   for (int64_t i = 0; i < n_b; ++i) wide_b[i] = float(b[i]);
@@ -105,12 +173,13 @@ HR_CLONES int32_t short_row(Form form, BinaryLoops::Loop loop, bool narrows, con
 
 int32_t in_float_blocks(hr_dtype dtype, Form form, BinaryLoops::Loop loop, hr_dtype result,
                         const void* a, const void* b, void* out, int64_t n) {
-  if (n <= kShortRow) {
+  if (n <= kOneStretch) {
     const bool narrow_result = is_narrow(result);
-    return dtype == HR_HALF ? short_row(form, loop, narrow_result, static_cast<const half*>(a),
-                                        static_cast<const half*>(b), out, n)
-                            : short_row(form, loop, narrow_result, static_cast<const bfloat16*>(a),
-                                        static_cast<const bfloat16*>(b), out, n);
+    return dtype == HR_HALF
+               ? short_stretch(form, loop, narrow_result, static_cast<const half*>(a),
+                               static_cast<const half*>(b), out, n)
+               : short_stretch(form, loop, narrow_result, static_cast<const bfloat16*>(a),
+                               static_cast<const bfloat16*>(b), out, n);
   }
   constexpr int64_t kBlock = 512;
   float wide_a[kBlock], wide_b[kBlock], wide_out[kBlock];
@@ -174,7 +243,8 @@ hr_code prepare_loops(hr_request* request, const BinaryLoops* loops) {
     const int32_t last = plan->walk.rank - 1;
     if (plan->walk.strides[0][last] == 0) plan->inner = loops->with_left;
     if (plan->walk.strides[1][last] == 0) plan->inner = loops->with_right;
-    request->compute = broadcast;
+    const bool short_rows = is_narrow(a->dtype) && plan->walk.inner() <= kShortRow;
+    request->compute = short_rows ? broadcast_short_rows : broadcast;
   }
   return HR_OK;
 }
