@@ -4,8 +4,9 @@ Not counted, and why:
 
 - TensorFlow disagrees with itself: it answers two equal runs, or a process whose fresh memory holds
   other bytes, differently (outputs that a kernel leaves unset, constants changed in place).
-- TensorFlow flushes subnormal numbers to zero (docs/kernels.md says what we do): counted only where
-  our answer to the case with zeros in their place differs as well.
+- TensorFlow flushes subnormal numbers to zero, as our kernels do ("Denormals" in
+  docs/architecture.md), though not always where we do: counted only where our answer to the case
+  with zeros in their place differs as well.
 - Nodes that no run needs are not shown to it: it checks the whole graph at import, we what runs.
   What we refuse counts only where it takes the whole graph.
 - TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
