@@ -1,5 +1,5 @@
-// Names of a bundle's files, how they come to bear them all at once, and how two bundles become
-// one.
+// Names the files of a checkpoint bundle, renames temporary files into place together, and merges
+// two bundles.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Checkpoint bundles, read through headrace/bundle_reader.h, whose errors become Failures.
+// Reads checkpoint bundles through headrace/bundle_reader.h and turns its errors into Failures.
 #ifndef HEADRACE_CPU_FILES_BUNDLE_READER_HPP
 #define HEADRACE_CPU_FILES_BUNDLE_READER_HPP
 

@@ -1,5 +1,5 @@
-// Checkpoint bundles, written. bundle_writer.py and bundle_files.py of headrace.formats write
-// the same bytes under the same names, and say what a bundle is.
+// Writes checkpoint bundles: the same bytes and file names as bundle_writer.py and bundle_files.py
+// of headrace.formats, which document the format.
 #ifndef HEADRACE_CPU_FILES_BUNDLE_WRITER_HPP
 #define HEADRACE_CPU_FILES_BUNDLE_WRITER_HPP
 

@@ -1,5 +1,5 @@
-// Deflate with repeats found through a table of hashes, in blocks of fixed codes; bytes that would
-// grow by that are stored as they are.
+// Deflate with a hash table of earlier byte sequences and fixed Huffman codes. A block that would
+// grow is stored uncompressed.
 #include "files/deflate.hpp"
 
 #include <algorithm>

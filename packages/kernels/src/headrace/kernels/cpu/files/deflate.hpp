@@ -1,4 +1,4 @@
-// Deflate (RFC 1951), for pictures: what PNG needs of zlib.
+// Deflate (RFC 1951): the part of zlib that PNG writing needs.
 #ifndef HEADRACE_CPU_FILES_DEFLATE_HPP
 #define HEADRACE_CPU_FILES_DEFLATE_HPP
 

@@ -1,4 +1,4 @@
-// Files and folders: what the kernels of checkpoints and files ask of the system.
+// File and directory operations of the kernels for checkpoints and files.
 #ifndef HEADRACE_CPU_FILES_DISK_HPP
 #define HEADRACE_CPU_FILES_DISK_HPP
 

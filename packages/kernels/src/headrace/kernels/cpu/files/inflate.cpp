@@ -1,5 +1,5 @@
-// Huffman codes are read a bit at a time, by counts of codes of each length: short, and fast enough
-// for the pictures that a program reads.
+// Huffman codes are decoded bit by bit from the number of codes of each length: little code, and
+// fast enough for the images that a program reads.
 #include "files/inflate.hpp"
 
 #include <cstdint>

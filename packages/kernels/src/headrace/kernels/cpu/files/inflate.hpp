@@ -1,4 +1,4 @@
-// Inflate (RFC 1951), for pictures: what reading PNG needs of zlib.
+// Inflate (RFC 1951): the part of zlib that PNG reading needs.
 #ifndef HEADRACE_CPU_FILES_INFLATE_HPP
 #define HEADRACE_CPU_FILES_INFLATE_HPP
 

@@ -1,4 +1,4 @@
-// PNG files, written.
+// Writes PNG files.
 #include "files/png.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// PNG files.
+// Writes PNG files.
 #ifndef HEADRACE_CPU_FILES_PNG_HPP
 #define HEADRACE_CPU_FILES_PNG_HPP
 

@@ -1,5 +1,5 @@
-// LevelDB's sorted tables, written: the index file of a checkpoint. sorted_table.py of
-// headrace.formats writes the same bytes and says what they mean.
+// Writes LevelDB's sorted tables, the format of a checkpoint's index file. sorted_table.py of
+// headrace.formats writes the same bytes and documents them.
 #ifndef HEADRACE_CPU_FILES_SORTED_TABLE_HPP
 #define HEADRACE_CPU_FILES_SORTED_TABLE_HPP
 

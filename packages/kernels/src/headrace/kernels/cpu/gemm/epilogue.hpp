@@ -1,4 +1,4 @@
-// What fused products and convolutions do to their result: a bias, then an activation.
+// The epilogue of fused matrix products and convolutions: a bias, then an activation.
 #pragma once
 
 #include <cstdint>

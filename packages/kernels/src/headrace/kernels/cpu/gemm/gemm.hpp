@@ -1,5 +1,5 @@
-// Matrix products: register-blocked loops on the calling thread for small ones, blocked and on the
-// intra-op pool for the others.
+// Matrix products. Small ones run in register-blocked loops on the calling thread, larger ones in
+// cache blocks on the intra-op pool.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Products of any size. The result is cut into tasks, which the pool's threads take one by one; a
-// task goes through k in blocks, copies its block of B side by side (packs it) where B's own order
-// is slow to read, and multiplies tile by tile. A is read where it is, but for strides that fill
-// one set of the cache: packing it never paid otherwise, and without it the threads share nothing,
-// so one that loses its core does not delay the others.
+// Matrix products of any size. The result is divided into tasks, which the pool's threads take one
+// by one. A task walks k in blocks, packs its block of B where reading B in place is slow, and
+// multiplies tile by tile. A is packed only if its stride maps its rows to one cache set: measured,
+// packing it otherwise never paid, and without it the threads share no data, so a thread that loses
+// its core does not delay the others.
 //
 // Blocking after Goto and van de Geijn 2008.
 #include "gemm/gemm.hpp"

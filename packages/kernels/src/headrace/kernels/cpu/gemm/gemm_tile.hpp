@@ -1,5 +1,5 @@
-// The innermost loops of matrix products, for any vector width: a tile of the result held in
-// registers, and panels of an operand copied side by side for it.
+// The inner loops of matrix products for any vector width: they hold a tile of the result in
+// registers and pack panels of an operand for it.
 #pragma once
 
 #include <algorithm>

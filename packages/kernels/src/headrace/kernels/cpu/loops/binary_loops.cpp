@@ -1,4 +1,4 @@
-// Drives the loops of a binary kernel over whatever shapes two operands have.
+// Chooses and runs the loop of a binary kernel for the shapes of its two operands.
 #include "loops/binary_loops.hpp"
 
 #include "loops/via_float.hpp"

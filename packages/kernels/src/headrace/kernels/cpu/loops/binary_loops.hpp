@@ -1,9 +1,9 @@
-// Kernels of two broadcast operands: everything about such an op but its expression.
+// Kernels of ops with two broadcast operands. An op supplies only its expression.
 //
-// An op is a struct with `static R apply(C a, C b)` over compute types (float for half) and
-// traits: `vector` (its expression vectorises), `signless` (it gives the same bits for signed and
-// unsigned integers, so one loop serves both), `Mirror` (the op that gives the same with a and b
-// exchanged, whose loops are taken) and, where it can fail, `fault` (the text) with
+// An op is a struct with `static R apply(C a, C b)` over compute types (float for half) and these
+// traits: `vector` (the expression vectorises), `signless` (the result has the same bits for signed
+// and unsigned integers, so they share a loop), `Mirror` (the op that gives the same result with a
+// and b exchanged; its loops are used) and, if the op can fail, `fault` (the error message) with
 // `static bool faulty(C a, C b)`.
 #ifndef HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
 #define HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP

@@ -1,4 +1,4 @@
-// Copies elements that must be counted.
+// Copies reference-counted elements.
 #include "loops/elements.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Copies elements whatever they are: plain bytes, or strings, resources and variants, which
-// must be counted.
+// Copies elements of any dtype: plain bytes, or strings, resources and variants, which are
+// reference-counted.
 #ifndef HEADRACE_CPU_LOOPS_ELEMENTS_HPP
 #define HEADRACE_CPU_LOOPS_ELEMENTS_HPP
 

@@ -1,5 +1,5 @@
-// Rows of half and bfloat16 to and from float, by the processor's own instructions where it has
-// them.
+// Converts rows of half and bfloat16 to and from float, by conversion instructions where the
+// processor has them.
 #ifndef HEADRACE_CPU_LOOPS_NARROW_FLOATS_HPP
 #define HEADRACE_CPU_LOOPS_NARROW_FLOATS_HPP
 

@@ -1,4 +1,4 @@
-// The folds of Sum, Mean, Max, ... for kernels that make what they fold block by block.
+// The folds of Sum, Mean, Max, ... for kernels that compute their input block by block.
 #ifndef HEADRACE_CPU_LOOPS_REDUCTION_FOLD_HPP
 #define HEADRACE_CPU_LOOPS_REDUCTION_FOLD_HPP
 

@@ -1,4 +1,4 @@
-// Softmax and its cross entropies, row by row of `classes` values.
+// Softmax and its cross entropies over rows of `classes` values.
 #pragma once
 
 #include <cstdint>

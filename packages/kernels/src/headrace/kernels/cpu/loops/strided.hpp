@@ -1,4 +1,4 @@
-// Walks several operands of one broadcast shape together.
+// Iterates over several operands that broadcast to one shape.
 #ifndef HEADRACE_CPU_LOOPS_STRIDED_HPP
 #define HEADRACE_CPU_LOOPS_STRIDED_HPP
 

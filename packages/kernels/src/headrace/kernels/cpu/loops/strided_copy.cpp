@@ -1,4 +1,4 @@
-// Copies between two tensors along strides.
+// Strided copies between two tensors.
 #include "loops/strided_copy.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Copies between two tensors along strides: what slices, transposes, tiles, reversals,
-// broadcasts and blocks of space all are.
+// Strided copies between two tensors: the common form of slice, transpose, tile, reverse, broadcast
+// and space-to-depth.
 #ifndef HEADRACE_CPU_LOOPS_STRIDED_COPY_HPP
 #define HEADRACE_CPU_LOOPS_STRIDED_COPY_HPP
 

@@ -1,4 +1,4 @@
-// Drives the loop of a unary kernel.
+// Runs the loop of a unary kernel.
 #include "loops/unary_loops.hpp"
 
 #include "loops/via_float.hpp"

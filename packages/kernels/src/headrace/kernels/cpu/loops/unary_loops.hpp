@@ -1,9 +1,9 @@
-// Kernels of one operand: everything about such an op but its expression.
+// Kernels of ops with one operand. An op supplies only its expression.
 //
-// An op is a struct with `static R apply(C x)` over compute types (float for half), derived
-// from Vector or Scalar (whether its expression vectorises) or from Signless (it vectorises, and
-// gives the same bits for signed and unsigned integers, so one loop serves both). It may have
-// `fault` and `faulty(x)`, and `exact(float)` for arguments beyond vm::kLargestAngle.
+// An op is a struct with `static R apply(C x)` over compute types (float for half), derived from
+// Vector or Scalar (whether the expression vectorises) or from Signless (it vectorises, and gives
+// the same bits for signed and unsigned integers, so they share a loop). It may have `fault` and
+// `faulty(x)`, and `exact(float)` for arguments beyond vm::kLargestAngle.
 #ifndef HEADRACE_CPU_LOOPS_UNARY_LOOPS_HPP
 #define HEADRACE_CPU_LOOPS_UNARY_LOOPS_HPP
 

@@ -1,4 +1,4 @@
-// Kernels of half and bfloat16 as kernels of float between two conversions.
+// Runs kernels of half and bfloat16 as kernels of float, with a conversion before and after.
 #pragma once
 
 #include "table/registration.hpp"

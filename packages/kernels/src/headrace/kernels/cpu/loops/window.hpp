@@ -1,4 +1,4 @@
-// The geometry of a window that slides over space: convolution, pooling, dilation, patches.
+// Geometry of sliding windows, for convolution, pooling, dilation and patches.
 #pragma once
 
 #include <cstdint>

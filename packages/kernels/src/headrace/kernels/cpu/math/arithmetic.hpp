@@ -1,7 +1,7 @@
 // Arithmetic as TensorFlow and NumPy define it, for every element type.
 //
-// Integers wrap around; division and remainder of integers by zero are refused; NaN goes
-// through Maximum and Minimum; FloorMod takes the sign of the divisor.
+// Integers wrap around; integer division and remainder by zero are errors; Maximum and Minimum
+// propagate NaN; FloorMod has the sign of the divisor.
 #ifndef HEADRACE_CPU_MATH_ARITHMETIC_HPP
 #define HEADRACE_CPU_MATH_ARITHMETIC_HPP
 

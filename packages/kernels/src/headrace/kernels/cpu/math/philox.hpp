@@ -1,5 +1,5 @@
-// Philox 4x32-10 (Salmon et al. 2011), seeded and split as TensorFlow does, so that the same
-// seeds give the same numbers.
+// Philox 4x32-10 (Salmon et al. 2011), seeded and split as in TensorFlow, so that equal seeds give
+// equal numbers.
 #pragma once
 
 #include <cstdint>

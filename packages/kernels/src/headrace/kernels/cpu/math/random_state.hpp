@@ -1,4 +1,4 @@
-// The generator of a random op: made once per session and node, shared by concurrent runs.
+// The generator of a random op. A session keeps one per node; concurrent runs share it.
 #pragma once
 
 #include <mutex>

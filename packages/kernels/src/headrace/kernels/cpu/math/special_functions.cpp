@@ -1,4 +1,4 @@
-// Special functions of one or several numbers, in double precision.
+// Special functions of one or more arguments, in double precision.
 #include "math/special_functions.hpp"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Special functions of one or several numbers, in double precision.
+// Special functions of one or more arguments, in double precision.
 #ifndef HEADRACE_CPU_MATH_SPECIAL_FUNCTIONS_HPP
 #define HEADRACE_CPU_MATH_SPECIAL_FUNCTIONS_HPP
 

@@ -1,9 +1,9 @@
-// Elementary functions of floats that compilers can vectorise: no branches, no tables.
+// Elementary functions of float that compilers can vectorise: no branches, no tables.
 //
 // Errors, measured over all magnitudes against double precision (tests/test_cpu_unary.py):
 // at most 2 ulp for exp, log, sin, cos and tanh, 3 for sigmoid, 4 for expm1 and log1p. NaN,
-// infinities, zeros' signs and denormal results come out as IEEE 754 would have them.
-// Doubles go to the C library.
+// infinities, signed zeros and denormal results are as in IEEE 754.
+// Doubles use the C library.
 #ifndef HEADRACE_CPU_MATH_VECTOR_MATH_HPP
 #define HEADRACE_CPU_MATH_VECTOR_MATH_HPP
 

@@ -1,5 +1,5 @@
-// oneDNN behind the kernel ABI: one engine, a stream per thread, and programs: primitives made once
-// in prepare, run without allocation in compute.
+// oneDNN behind the kernel ABI: one engine, a stream per thread, and programs of primitives, which
+// prepare creates and compute runs without allocation.
 #pragma once
 
 #include <omp.h>

@@ -1,4 +1,4 @@
-// Samples of classes for losses over very many of them, with how often each was to be expected.
+// Candidate samplers for losses over many classes: sampled classes and their expected counts.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>

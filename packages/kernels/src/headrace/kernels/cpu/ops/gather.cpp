@@ -1,4 +1,4 @@
-// Rows picked by number: Gather, GatherV2, GatherNd, and the same from variables.
+// Gathers rows by index, from tensors and from variables: Gather, GatherV2, GatherNd, ...
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Numbers out of the bytes of strings: DecodeRaw, DecodePaddedRaw.
+// Decodes numbers from the bytes of strings: DecodeRaw, DecodePaddedRaw.
 #include <algorithm>
 #include <cstring>
 

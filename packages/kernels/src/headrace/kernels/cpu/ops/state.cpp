@@ -1,4 +1,4 @@
-// A variable that counts: CountUpTo, of either kind of variable.
+// CountUpTo, for reference and resource variables.
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"

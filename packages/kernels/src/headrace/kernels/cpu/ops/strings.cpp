@@ -1,4 +1,4 @@
-// Strings put together of others.
+// StringJoin.
 #include <memory>
 #include <string>
 

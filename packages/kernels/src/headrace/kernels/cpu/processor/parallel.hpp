@@ -1,4 +1,4 @@
-// Splits a loop over the intra-op pool (OpenMP's threads), where it is worth it.
+// Divides a loop among the threads of the intra-op pool (OpenMP) if it is large enough.
 #ifndef HEADRACE_CPU_PROCESSOR_PARALLEL_HPP
 #define HEADRACE_CPU_PROCESSOR_PARALLEL_HPP
 

@@ -1,4 +1,4 @@
-// A stretch of elements in pieces, between which the step's cancellation is looked at.
+// Divides a range of elements into pieces and polls for the step's cancellation between them.
 #ifndef HEADRACE_CPU_PROCESSOR_POLLED_STRETCH_HPP
 #define HEADRACE_CPU_PROCESSOR_POLLED_STRETCH_HPP
 

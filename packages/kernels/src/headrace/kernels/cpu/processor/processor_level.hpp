@@ -1,4 +1,4 @@
-// Which of the loops that are compiled for several processors this one runs.
+// Selects among loops compiled for several processor levels by the processor in use.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -1,8 +1,8 @@
-// Compiles an inner loop several times, for what the machine that runs it can do.
+// Compiles an inner loop for several processor levels.
 //
-// HR_CLONES goes before a plain loop over contiguous memory, which the compiler then
-// vectorises for each listed processor level; the loader picks one. What such a loop calls
-// must be HR_INLINE, or it would be compiled for the lowest level only.
+// HR_CLONES precedes a plain loop over contiguous memory; the compiler vectorises it for each
+// listed level, and the loader picks one. Functions that such a loop calls must be HR_INLINE;
+// otherwise they are compiled for the lowest level only.
 #ifndef HEADRACE_CPU_PROCESSOR_SIMD_HPP
 #define HEADRACE_CPU_PROCESSOR_SIMD_HPP
 

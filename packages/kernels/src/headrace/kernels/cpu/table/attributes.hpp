@@ -1,4 +1,4 @@
-// Reads the attributes of a node that kernel.h's own conveniences leave out.
+// Reads strings and lists among the attributes of a node.
 #ifndef HEADRACE_CPU_TABLE_ATTRIBUTES_HPP
 #define HEADRACE_CPU_TABLE_ATTRIBUTES_HPP
 

@@ -1,4 +1,4 @@
-// The element types as C++ types, and the way from a dtype to one of them.
+// C++ types of the dtypes, and dispatch from a dtype to its type.
 #ifndef HEADRACE_CPU_TABLE_ELEMENT_TYPES_HPP
 #define HEADRACE_CPU_TABLE_ELEMENT_TYPES_HPP
 

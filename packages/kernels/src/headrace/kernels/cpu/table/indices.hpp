@@ -1,4 +1,4 @@
-// Indices into a first or several dimensions: read, checked, and named in errors.
+// Reads and checks indices, and names them in error messages.
 #ifndef HEADRACE_CPU_TABLE_INDICES_HPP
 #define HEADRACE_CPU_TABLE_INDICES_HPP
 

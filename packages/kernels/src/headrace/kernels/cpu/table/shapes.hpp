@@ -1,4 +1,4 @@
-// Shapes of tensors: compare, set, print; and the integers of shape-like inputs.
+// Compares, sets and prints shapes, and reads integers of shape-like inputs.
 #ifndef HEADRACE_CPU_TABLE_SHAPES_HPP
 #define HEADRACE_CPU_TABLE_SHAPES_HPP
 

@@ -1,5 +1,5 @@
-// Variables' values as kernels use them: pinned to read, locked to write, of the dtype that the
-// node declares. A slot may hold another dtype than the node that reaches it by its handle says.
+// Access to the values of variables: pinned for reading, locked for writing. The dtype is checked,
+// because a node that reaches a variable by its handle may declare another one.
 #ifndef HEADRACE_CPU_TABLE_SLOTS_HPP
 #define HEADRACE_CPU_TABLE_SLOTS_HPP
 

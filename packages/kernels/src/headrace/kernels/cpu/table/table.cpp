@@ -1,4 +1,4 @@
-// The kernel table of this library: what the files of ops/ register.
+// The kernel table of this library, assembled from the registrations in ops/.
 #include "table/table.hpp"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Strings as inputs and outputs.
+// Reads and writes string tensors.
 #ifndef HEADRACE_CPU_TABLE_TEXT_HPP
 #define HEADRACE_CPU_TABLE_TEXT_HPP
 

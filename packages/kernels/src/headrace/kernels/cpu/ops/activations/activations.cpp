@@ -1,5 +1,5 @@
-// Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ... The expressions are
-// also those of elementwise/fused/instructions.cpp, so that a chain computes the same.
+// Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ... The expressions must
+// equal those of elementwise/fused/instructions.cpp, so that a fused chain gives the same results.
 #include "loops/binary_loops.hpp"
 #include "loops/unary_loops.hpp"
 #include "math/arithmetic.hpp"

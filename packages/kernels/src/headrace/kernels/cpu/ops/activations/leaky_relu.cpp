@@ -1,4 +1,4 @@
-// LeakyRelu and its gradient, which scale values below zero by an attribute.
+// LeakyRelu and its gradient, which multiply negative values by an attribute.
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"

@@ -1,4 +1,4 @@
-// Tensors joined along a dimension, and cut up again: Concat, Pack, Split, Unpack.
+// Joins and splits tensors along a dimension: Concat, Pack, Split, Unpack.
 #include <vector>
 
 #include "loops/elements.hpp"

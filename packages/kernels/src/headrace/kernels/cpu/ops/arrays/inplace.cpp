@@ -1,4 +1,4 @@
-// Rows of a tensor replaced, raised or lowered by index: InplaceUpdate, InplaceAdd, InplaceSub.
+// Updates rows of a tensor by index: InplaceUpdate, InplaceAdd, InplaceSub.
 #include "loops/elements.hpp"
 #include "ops/scatter/scatter.hpp"
 #include "table/indices.hpp"

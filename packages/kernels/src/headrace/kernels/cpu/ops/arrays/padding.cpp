@@ -1,4 +1,4 @@
-// Tensors with a margin: Pad, PadV2, MirrorPad and its gradient.
+// Pads tensors: Pad, PadV2, MirrorPad and its gradient.
 #include <cstring>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Indices of elements: Where, InvertPermutation, UnravelIndex, LowerBound, UpperBound.
+// Ops that return indices: Where, InvertPermutation, UnravelIndex, LowerBound, UpperBound.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

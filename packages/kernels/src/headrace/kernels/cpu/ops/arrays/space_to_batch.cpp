@@ -1,4 +1,4 @@
-// Space dealt out over the batch and back, rolls, reversed sequences, other data formats.
+// SpaceToBatch, BatchToSpace, Roll, ReverseSequence and permutations of data formats.
 #include <algorithm>
 #include <cstring>
 #include <string>

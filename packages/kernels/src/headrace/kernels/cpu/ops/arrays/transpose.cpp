@@ -1,4 +1,4 @@
-// Copies along strides: Transpose, Tile, BroadcastTo, Reverse, SpaceToDepth, DepthToSpace.
+// Ops that are strided copies: Transpose, Tile, BroadcastTo, Reverse, SpaceToDepth, DepthToSpace.
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Sets of values: Unique, with counts or not, and ListDiff.
+// Distinct values and differences of lists: Unique, UniqueWithCounts, ListDiff.
 #include <string_view>
 #include <unordered_map>
 #include <vector>

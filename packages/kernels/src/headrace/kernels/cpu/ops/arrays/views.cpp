@@ -1,4 +1,4 @@
-// Ops that pass memory on under another shape, and ops that return shapes.
+// Ops that return their input's memory under another shape, and ops that return shapes.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Whole files, and names of files.
+// Reads, writes, lists and names files: ReadFile, WriteFile, MatchingFiles, ShardedFilename, ...
 #include <glob.h>
 
 #include <set>

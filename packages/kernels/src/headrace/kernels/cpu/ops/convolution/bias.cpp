@@ -1,4 +1,4 @@
-// A bias per channel: added, and its gradient summed.
+// BiasAdd and its gradient.
 #include <algorithm>
 
 #include "processor/parallel.hpp"

@@ -1,4 +1,4 @@
-// Convolutions by plain loops, for what oneDNN does not compute: doubles and integers.
+// Convolutions by plain loops, for the dtypes that oneDNN lacks: double and integers.
 #pragma once
 
 #include "headrace/kernel.h"

@@ -1,4 +1,4 @@
-// Float convolutions in all directions as programs of oneDNN.
+// Float convolutions and their gradients as oneDNN programs.
 #if HR_WITH_ONEDNN
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// What the convolution kernels prepare, and what they do to a result that needs an epilogue.
+// The plan of a convolution kernel, and the epilogue of its result.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Windows as channels, and dilation: the largest sum of window and filter, with its gradients.
+// Patches of images and volumes, and Dilation2D (maximum of window plus filter) with its gradients.
 #include <algorithm>
 #include <cstring>
 #include <limits>

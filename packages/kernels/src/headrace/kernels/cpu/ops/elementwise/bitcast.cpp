@@ -1,4 +1,4 @@
-// Bitcast: the same memory as another element type.
+// Bitcast: the same memory under another dtype.
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 

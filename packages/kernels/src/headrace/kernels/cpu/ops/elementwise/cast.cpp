@@ -1,4 +1,4 @@
-// The same numbers as another type: Cast; and the bucket that each falls into: Bucketize.
+// Cast, and Bucketize, which maps each number to the index of its bucket.
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Comparisons, logic and bits of two operands; complex numbers from their parts.
+// Comparison, logical and bitwise ops of two operands; Complex, from real and imaginary parts.
 #include <cmath>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Choices between tensors, and sums of many: Select, SelectV2, ClipByValue, AddN.
+// Select, SelectV2, ClipByValue, AddN and other ops of several operands.
 #include <vector>
 
 #include "loops/elements.hpp"

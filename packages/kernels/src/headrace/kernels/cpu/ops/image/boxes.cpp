@@ -1,4 +1,4 @@
-// Boxes: drawn on images, and the best of those that overlap.
+// Non-maximum suppression of bounding boxes, and DrawBoundingBoxes.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Colours: contrast, hue, saturation, and between RGB and HSV.
+// Colour ops: contrast, hue, saturation, and conversions between RGB and HSV.
 #include <algorithm>
 #include <cmath>
 

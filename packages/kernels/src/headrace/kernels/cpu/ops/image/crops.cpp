@@ -1,4 +1,4 @@
-// Boxes cut from images and brought to one size, and the gradients by image and by box.
+// CropAndResize and its gradients with respect to image and boxes.
 #include <algorithm>
 #include <cmath>
 

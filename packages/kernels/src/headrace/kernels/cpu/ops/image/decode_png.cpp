@@ -1,4 +1,4 @@
-// DecodePng: pixels out of PNG files, of all colour types, depths and both orders of rows.
+// DecodePng: decodes PNG files of all colour types and bit depths, interlaced or not.
 #include <cstdlib>
 #include <cstring>
 #include <vector>

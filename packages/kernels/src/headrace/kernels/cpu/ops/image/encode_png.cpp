@@ -1,4 +1,4 @@
-// EncodePng: images as PNG files.
+// EncodePng: encodes images as PNG files.
 #include <string>
 
 #include "files/png.hpp"

@@ -1,4 +1,4 @@
-// Images in other sizes, and the gradients of that.
+// Resizes images by several methods, with gradients.
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -1,4 +1,4 @@
-// Which input pixels an output pixel of a resized image is made of, along one axis.
+// The input pixels and weights that make up an output pixel of a resized image, along one axis.
 #pragma once
 
 #include <cmath>

@@ -1,9 +1,9 @@
-// Keeps forks and calls of a library with threads of its own apart.
+// Keeps forks apart from calls into a library that has threads of its own.
 //
-// OpenBLAS ends its threads before a fork; calls of other threads that wait for them then wait for
-// good, in the parent (NumPy's do so, too). So a fork waits for the calls under way, and a call
-// that comes during a fork waits for that. It waits a moment only: what the fork waits for next may
-// be this thread.
+// OpenBLAS ends its threads before a fork. A call that waits for those threads then never returns,
+// in the parent process too (NumPy's calls have the same fault). So a fork waits for running calls,
+// and a call waits for a running fork. That wait is short and bounded, because the fork may in turn
+// be waiting for this thread.
 #ifndef HEADRACE_CPU_LINALG_FORK_GUARD_HPP
 #define HEADRACE_CPU_LINALG_FORK_GUARD_HPP
 

@@ -1,7 +1,7 @@
 // Finds LAPACK among the libraries of the process and calls it.
 //
-// NumPy's wheels carry OpenBLAS, so a LAPACK of our own would be 25 MB of the same. Which one is
-// there shows in its symbols: names with or without OpenBLAS's prefix, integers of 64 or 32 bits.
+// NumPy's wheels contain OpenBLAS, so a LAPACK of our own would duplicate 25 MB. The symbols show
+// the variant: names with or without OpenBLAS's prefix, integers of 64 or 32 bits.
 #include "ops/linalg/lapack.hpp"
 
 #include <algorithm>

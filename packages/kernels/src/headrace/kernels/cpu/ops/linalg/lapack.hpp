@@ -1,7 +1,7 @@
-// The LAPACK that NumPy brought into the process, for matrices large enough to be worth it.
+// The LAPACK that NumPy loads into the process, for matrices large enough to benefit.
 //
 // Matrices are column-major here: a row-major matrix is its own transpose. These are LAPACK's
-// building blocks; polled_matrix.hpp makes decompositions of them that can be ended.
+// building blocks; polled_matrix.hpp combines them into decompositions that can be cancelled.
 #ifndef HEADRACE_CPU_LINALG_LAPACK_HPP
 #define HEADRACE_CPU_LINALG_LAPACK_HPP
 

@@ -1,8 +1,8 @@
 // Decompositions of one row-major matrix by LAPACK, in the matrix's own precision.
 //
-// LAPACK is column-major, so it sees the transpose; where an algorithm allows it, the transpose is
-// what is worked on, and nothing is moved. The functions return the text of an error, or null, and
-// call poll() every few tens of milliseconds.
+// LAPACK is column-major, so it sees the transpose; where an algorithm allows it, the functions
+// decompose the transpose and copy nothing. They return an error message or null, and call poll()
+// every few tens of milliseconds.
 #ifndef HEADRACE_CPU_LINALG_LARGE_MATRIX_HPP
 #define HEADRACE_CPU_LINALG_LARGE_MATRIX_HPP
 

@@ -1,8 +1,8 @@
 // Batches of dense matrices: decompositions, determinants, inverses, systems of equations.
 //
-// A small matrix is worked on in double precision by loops of our own, a larger one by LAPACK
-// in its own precision; a batch by all threads. Between matrices the step may be cancelled, and
-// between columns of our own loops; a call of LAPACK runs to its end.
+// Small matrices are decomposed in double precision by loops of our own, larger ones in their own
+// precision by LAPACK; threads share a batch. A step can be cancelled between matrices, between
+// columns of our own loops and between the pieces of polled_matrix.hpp.
 #include <algorithm>
 #include <atomic>
 #include <vector>

@@ -1,6 +1,6 @@
-// Decompositions of column-major matrices out of LAPACK's building blocks, as LAPACK makes them,
-// with a poll between pieces of some 50 milliseconds: one call of LAPACK cannot be ended.
-// What stays whole are the last stages of singular values (bdsdc) and eigenvalues (stedc).
+// Decompositions of column-major matrices from LAPACK's building blocks, in LAPACK's order, with a
+// poll about every 50 milliseconds, because a LAPACK call cannot be cancelled.
+// The last stages of singular values (bdsdc) and eigenvalues (stedc) remain single calls.
 #ifndef HEADRACE_CPU_LINALG_POLLED_MATRIX_HPP
 #define HEADRACE_CPU_LINALG_POLLED_MATRIX_HPP
 

@@ -1,4 +1,4 @@
-// Assert: ends the step with the values of its data where its condition is false.
+// Assert: fails the step with the values of its data if its condition is false.
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-// CheckNumerics: passes a tensor on, or fails where it holds NaN or infinity.
+// CheckNumerics: returns its input, or fails if it contains NaN or infinity.
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-// Sums over named indices: packs each operand as matrices, multiplies them and arranges the result.
+// Einsum: packs each operand as matrices, multiplies them and permutes the result.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>

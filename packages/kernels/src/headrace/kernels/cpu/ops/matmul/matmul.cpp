@@ -1,4 +1,4 @@
-// Matrix products of floats by gemm.hpp, of integers and complex numbers by plain loops.
+// Matrix products: floats by gemm.hpp, integers and complex numbers by plain loops.
 #include <algorithm>
 #include <memory>
 #include <vector>

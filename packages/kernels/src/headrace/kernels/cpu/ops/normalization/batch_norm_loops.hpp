@@ -1,4 +1,4 @@
-// Sums and affine maps by channel, the inner loops of batch normalisation.
+// Sums and affine maps per channel: the inner loops of batch normalisation.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Batch normalisation with its gradient, and local response normalisation.
+// Batch normalisation and its gradient, and local response normalisation.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,9 +1,9 @@
-// One step of every optimizer for one element. A rule is a struct with
+// The update rule of every optimizer for one element. A rule is a struct with
 //
-//   slots       how many slots the op has
+//   slots       the number of slots of the op
 //   Parameters  the op's scalars, in the order of its signature
-//   prepare     what is computed from the parameters once a run
-//   step        the update of a variable and its slots by a gradient
+//   prepare     values computed from the parameters, once per run
+//   step        updates a variable and its slots by a gradient
 #pragma once
 
 #include <cmath>

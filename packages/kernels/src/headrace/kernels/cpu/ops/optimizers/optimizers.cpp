@@ -1,4 +1,4 @@
-// Optimizers: one pass over a variable and its slots, for whole gradients and for rows.
+// Optimizers: one pass over a variable and its slots, for dense and sparse gradients.
 #include <algorithm>
 #include <type_traits>
 

@@ -1,4 +1,4 @@
-// Pooling over windows of random or pseudo-random sizes (Graham 2014), and its gradients.
+// Fractional pooling, with random or pseudo-random window sizes (Graham 2014), and its gradients.
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -1,6 +1,6 @@
-// MaxPool that keeps which position of each window was the first of its maxima, as a byte, and the
-// gradient that reads it in the place of the pool's input. The runtime's window_index.pyx makes
-// both.
+// MaxPool that also stores, as a byte, the position of the first maximum in each window, and the
+// gradient that reads these bytes instead of the pool's input. The runtime's window_index.pyx
+// creates both.
 #include <algorithm>
 #include <atomic>
 #include <memory>

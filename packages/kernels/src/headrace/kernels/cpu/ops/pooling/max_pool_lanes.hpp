@@ -1,4 +1,4 @@
-// Maxima over small windows of float images, and their gradient, some channels in one register.
+// Max pooling of float images over small windows, and its gradient, vectorised over channels.
 #pragma once
 
 #include "ops/pooling/pooling_loops.hpp"

@@ -1,4 +1,4 @@
-// Maximum and average over windows in two and three dimensions, and their gradients.
+// Max and average pooling in two and three dimensions, and their gradients.
 #include <algorithm>
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-// Pooling by loops over channels, which lie side by side (NCHW is pooled plane by plane).
+// Pooling loops over channels, which are contiguous (NCHW is pooled plane by plane).
 #pragma once
 
 #include <algorithm>

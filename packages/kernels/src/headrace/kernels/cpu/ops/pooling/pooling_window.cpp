@@ -1,4 +1,4 @@
-// The windows of the pooling kernels.
+// Reads the windows of pooling nodes.
 #include "ops/pooling/pooling_window.hpp"
 
 #include "table/attributes.hpp"

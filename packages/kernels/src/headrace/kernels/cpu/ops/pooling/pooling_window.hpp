@@ -1,4 +1,4 @@
-// What the pooling kernels share: their windows read from a node, and their work by image.
+// Reads the windows of pooling nodes, and divides pooling work by image.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Random numbers of given parameters: gamma, Poisson, truncated normal; crops at random places.
+// Gamma, Poisson and truncated normal numbers with given parameters, and RandomCrop.
 #include <algorithm>
 #include <cmath>
 

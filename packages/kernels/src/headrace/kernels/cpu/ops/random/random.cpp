@@ -1,4 +1,4 @@
-// Random numbers: uniform, normal and truncated normal, shuffles and draws, with and without state.
+// Stateful and stateless random ops: uniform, normal, truncated normal, shuffle and multinomial.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

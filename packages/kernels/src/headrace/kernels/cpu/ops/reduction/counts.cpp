@@ -1,4 +1,4 @@
-// Counts of values: Bincount and histograms of fixed width.
+// Counts values: Bincount and HistogramFixedWidth.
 #include <algorithm>
 #include <cmath>
 #include <vector>

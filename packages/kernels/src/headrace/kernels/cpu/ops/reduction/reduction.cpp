@@ -1,9 +1,9 @@
 // Sums, products, extremes and means over some dimensions.
 //
-// The input's dimensions are merged into runs that are kept and runs that are reduced, in turn.
-// Where the last run is reduced, rows are folded; where it is kept, rows are added up column by
-// column. Partial results are made over blocks whose bounds do not depend on the number of
-// threads, so neither do the results' last bits.
+// The input's dimensions are merged into runs that are alternately kept and reduced. If the last
+// run is reduced, rows are folded; if it is kept, rows are added column by column. Partial results
+// cover blocks whose bounds do not depend on the number of threads, so neither do the last bits of
+// the results.
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,7 +1,7 @@
-// What reductions fold by, and the loops that fold rows and columns; for reduction.cpp alone.
+// Fold functions of reductions, and their loops over rows and columns; for reduction.cpp only.
 //
-// half and bfloat16 are folded as float, a block at a time, so the reductions are defined for the
-// types that are computed with: Compute<T>.
+// half and bfloat16 are folded as float, a block at a time, so the reductions are defined for
+// compute types: Compute<T>.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Along one dimension: ArgMax, ArgMin, Cumsum, Cumprod, CumulativeLogsumexp.
+// Ops along one dimension: ArgMax, ArgMin, Cumsum, Cumprod, CumulativeLogsumexp.
 #include <cmath>
 #include <limits>
 

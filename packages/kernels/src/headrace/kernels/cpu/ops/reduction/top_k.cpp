@@ -1,4 +1,4 @@
-// The largest elements of each row: TopK, NthElement.
+// The largest elements, or the n-th, of each row: TopK, NthElement.
 #include <algorithm>
 #include <limits>
 #include <numeric>

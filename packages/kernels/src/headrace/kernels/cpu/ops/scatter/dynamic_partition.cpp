@@ -1,4 +1,4 @@
-// DynamicPartition deals rows out to several outputs; DynamicStitch puts them together again.
+// DynamicPartition distributes rows to several outputs; DynamicStitch merges them again.
 #include <algorithm>
 #include <limits>
 #include <vector>

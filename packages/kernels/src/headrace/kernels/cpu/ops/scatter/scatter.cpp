@@ -1,4 +1,4 @@
-// Rows written where numbers say: into variables, into tensors, into zeros.
+// Writes rows at given indices into variables, tensors or zeros.
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// Rows of a tensor updated at offsets: what scatter ops and in-place ops have in common.
+// Updates rows of a tensor at offsets, for scatter ops and in-place ops.
 #ifndef HEADRACE_CPU_SCATTER_SCATTER_HPP
 #define HEADRACE_CPU_SCATTER_SCATTER_HPP
 

@@ -1,4 +1,4 @@
-// Parts of tensors: Slice, StridedSlice, its gradient, and writing into a slice.
+// Slice, StridedSlice, its gradient, and assignment to a slice.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What a strided slice takes, from begin, end, strides and the five masks.
+// Resolves begin, end, strides and the five masks of a strided slice.
 #ifndef HEADRACE_CPU_SLICING_STRIDED_SLICE_HPP
 #define HEADRACE_CPU_SLICING_STRIDED_SLICE_HPP
 

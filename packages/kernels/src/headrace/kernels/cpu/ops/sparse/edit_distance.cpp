@@ -1,4 +1,4 @@
-// EditDistance: the Levenshtein distance of the sequences of two sparse tensors.
+// EditDistance: the Levenshtein distance between the sequences of two sparse tensors.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -1,4 +1,4 @@
-// Sparse tensors, each three: indices [n, rank], values [n], shape [rank].
+// Ops of sparse tensors, each three tensors: indices [n, rank], values [n], shape [rank].
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Histograms as Summary messages, in the buckets that TensorBoard expects.
+// HistogramSummary, with the bucket limits that TensorBoard expects.
 #include <algorithm>
 #include <cmath>
 #include <limits>

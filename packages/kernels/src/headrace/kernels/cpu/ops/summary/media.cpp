@@ -1,4 +1,4 @@
-// Pictures and sounds as Summary messages, in PNG and WAV files.
+// ImageSummary and AudioSummary, as PNG and WAV files in Summary messages.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-// Numbers, whole tensors and other summaries as Summary messages.
+// ScalarSummary, TensorSummary and MergeSummary.
 #include <set>
 #include <string>
 

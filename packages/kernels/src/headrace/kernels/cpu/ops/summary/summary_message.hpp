@@ -1,4 +1,4 @@
-// Summary messages: what the summary kernels put together.
+// Builds Summary messages.
 #ifndef HEADRACE_CPU_SUMMARY_SUMMARY_MESSAGE_HPP
 #define HEADRACE_CPU_SUMMARY_SUMMARY_MESSAGE_HPP
 

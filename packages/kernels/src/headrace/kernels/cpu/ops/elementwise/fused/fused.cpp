@@ -1,9 +1,9 @@
-// _FusedElementwise: a small program of elementwise ops in one pass over memory; and
-// _FusedReduction: such a program whose result is reduced over the last dimensions.
+// _FusedElementwise runs a program of elementwise ops in one pass over memory; _FusedReduction also
+// reduces the program's result over the last dimensions.
 //
-// A block of about a thousand values goes through the whole program while it lies in the L1 cache;
-// blocks are shared among threads. Operands of one element stay numbers; what depends on nothing
-// else is computed once. Results are those of the ops one by one, bit for bit.
+// A block of about a thousand values passes through the whole program while it is in the L1 cache;
+// threads share the blocks. Operands of one element stay scalars; steps that depend only on these
+// run once. The results equal those of the separate ops bit for bit.
 #include "ops/elementwise/fused/fused.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The instructions that _FusedElementwise understands.
+// The instructions that _FusedElementwise supports.
 #ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_FUSED_HPP
 #define HEADRACE_CPU_ELEMENTWISE_FUSED_FUSED_HPP
 

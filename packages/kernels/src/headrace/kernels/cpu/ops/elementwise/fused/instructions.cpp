@@ -1,8 +1,8 @@
-// Each instruction computes what the kernel of its op computes, bit for bit: the expressions are
+// Each instruction computes what the kernel of its op computes, bit for bit: the expressions equal
 // those of unary.cpp, binary.cpp, activations.cpp, leaky_relu.cpp, comparison.cpp, select.cpp and
-// cast.cpp. Divisions of integers are none: one by zero fails its op, and an instruction cannot
-// fail. Nor are remainders of floats: arithmetic bounds them, and they take a third longer in a
-// chain.
+// cast.cpp. Integer division is not among them: division by zero is an error, and an instruction
+// cannot fail. Neither is the remainder of floats: it is compute-bound, and takes a third longer in
+// a chain.
 #include "ops/elementwise/fused/instructions.hpp"
 
 #include <cmath>

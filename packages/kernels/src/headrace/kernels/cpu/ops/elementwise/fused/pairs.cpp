@@ -1,5 +1,5 @@
-// Two instructions in one loop: the first one's result stays in a register. Both round as they do
-// alone, so the compiler must not contract a product and a sum into one.
+// Runs two instructions in one loop, so that the first result stays in a register. Both round as
+// they do alone: the compiler must not contract a product and a sum into one operation.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #elif defined(__clang__)

@@ -1,4 +1,4 @@
-// How a program of elementwise ops runs on tensors of known shapes.
+// Plans how a program of elementwise ops runs on tensors of given shapes.
 #ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_PLAN_HPP
 #define HEADRACE_CPU_ELEMENTWISE_FUSED_PLAN_HPP
 

@@ -1,4 +1,4 @@
-// Reads programs of elementwise ops and checks them: what is read here computes without checks.
+// Reads and validates programs of elementwise ops. Execution relies on this and checks nothing.
 #include "ops/elementwise/fused/program.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // A program of elementwise ops, as _FusedElementwise and _FusedReduction carry it.
 //
-// Each line is "Op target operand...": operands are inputs i0, i1, ..., earlier targets t0, t1, ...
-// and constants c<number>; "Cast target operand dtype" names what it casts to. The last target is
-// the result. A line may also close the program: "Sum o t3", of _FusedReduction.
+// Each line is "Op target operand...". Operands are inputs i0, i1, ..., earlier targets t0, t1, ...
+// and constants c<number>; "Cast target operand dtype" names the dtype to cast to. The last target
+// is the result. _FusedReduction ends the program with a line such as "Sum o t3".
 #ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_PROGRAM_HPP
 #define HEADRACE_CPU_ELEMENTWISE_FUSED_PROGRAM_HPP
 
