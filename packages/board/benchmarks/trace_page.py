@@ -14,11 +14,10 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 BOARD = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(BOARD / "tests" / "browser")]  # its conftest, not the one above it
+# The conftest of tests/browser, not the one above it.
+sys.path[:0] = [str(BOARD / "tests" / "browser"), str(BOARD / "tests")]
 
 from conftest import CHROMIUM, SIZE, BoardProcess  # noqa: E402
-
-sys.path[:0] = [str(BOARD / "tests")]
 from fixtures.traces import planted_trace, write_log  # noqa: E402
 
 TRIES = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixtures.board_launcher import launcher
 
 CHROMIUM = os.environ.get("HEADRACE_CHROMIUM", "/usr/bin/chromium")
-WITH_TEST_HOOKS = Path(__file__).parents[1] / "fixtures" / "board_with_test_hooks.py"
 SIZE = {"width": 1600, "height": 1000}
 
 
@@ -30,36 +31,45 @@ class BoardProcess:
     def __init__(
         self, logdir: Path, *arguments: str, port: int = 0, test_hooks: bool = True
     ) -> None:
-        program = [str(WITH_TEST_HOOKS)] if test_hooks else ["-m", "headrace.board"]
-        command = [sys.executable, *program, "--logdir", str(logdir)]
-        self.process = subprocess.Popen(
-            [*command, "--port", str(port), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.lines = [self.process.stdout.readline()]
-        assert " on http://" in self.lines[0], self.lines[0] + self.process.stdout.read()
+        options = ["--logdir", str(logdir), "--port", str(port), *arguments]
+        self._as_user: subprocess.Popen[str] | None = None
+        if test_hooks:
+            self._process_id, self._output = launcher().start(options)
+        else:
+            self._as_user = subprocess.Popen(
+                [sys.executable, "-m", "headrace.board", *options],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            assert self._as_user.stdout is not None
+            self._process_id, self._output = self._as_user.pid, self._as_user.stdout
+        self.lines = [self._output.readline()]
+        assert " on http://" in self.lines[0], self.lines[0] + self._output.read()
         self.url = self.lines[0].rsplit(" on ", 1)[1].strip()
         self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
         self._drain = threading.Thread(target=self._read, daemon=True)
         self._drain.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self._output:
             self.lines.append(line)
 
-    def stop(self) -> None:
+    def kill(self) -> None:
+        """Ends it without a chance to clean up."""
+        self.stop(signal.SIGKILL)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
         """Ends it; a second time does nothing."""
-        if self.process.stdout is None or self.process.stdout.closed:
+        if self._output.closed:
             return
-        self.process.terminate()
-        self.process.wait(10)
-        self._drain.join(5)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        if self._drain.is_alive():  # its output ends with the process
+            os.kill(self._process_id, by)
+        self._drain.join(10)
+        assert not self._drain.is_alive(), "the board did not stop"
+        if self._as_user is not None:
+            self._as_user.wait(10)
+        self._output.close()
 
 
 @pytest.fixture

@@ -109,7 +109,7 @@ def test_a_board_that_stops_is_said_to_be_gone(
     board = board_server(tmp_path)
     open_view(page, board.url)
     settled(page)
-    board.process.kill()
+    board.kill()
     assert until(lambda: page.locator(".live-mark").inner_text() == "no connection", 10)
     assert page.locator("article.tile").count() == 1
 
