@@ -11,6 +11,7 @@ import './hparams/hparams.css';
 import './problems/problems.css';
 import './projector/projector.css';
 import { render } from 'preact';
+import { isAddressCurrent } from './address/url_state.ts';
 import { follow, leads } from './api/live.ts';
 import { cardKinds } from './card_kinds.ts';
 import { registerCardKinds } from './cards/registry.ts';
@@ -21,6 +22,7 @@ import { renew } from './state/catalogue.ts';
 import { serverBoot } from './state/server.ts';
 import { expose } from './testing/test_hook.ts';
 
+expose('addressIsCurrent', isAddressCurrent);
 expose('leads', () => leads.value);
 expose('boot', () => serverBoot.value);
 

@@ -63,7 +63,6 @@ class GraphReader:
         if not inside or not bounds["y"] < y < bounds["y"] + bounds["height"] - 40:
             self.page.get_by_role("tree").focus()
             self.page.keyboard.press("f")
-            self.page.wait_for_timeout(350)
             item = self.item(name)
         return item
 

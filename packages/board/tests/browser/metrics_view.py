@@ -59,6 +59,13 @@ def address(page: Any) -> str:
     return page.evaluate("location.href")
 
 
+def wait_for_address(page: Any) -> None:
+    """Waits until the address names the present view; it follows a moment after a change."""
+    page.wait_for_function(
+        "() => window.__board.addressIsCurrent && (window.__board.graphIsAddressed ?? true)"
+    )
+
+
 def settled(page: Any, timeout_s: float = 20.0) -> dict[str, Any]:
     """Waits until every chart in sight is painted and nothing moves; returns the page's state."""
     seen: list[dict[str, Any]] = []

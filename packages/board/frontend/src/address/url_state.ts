@@ -65,6 +65,11 @@ function schedule(): void {
   timer ??= setTimeout(flush, 150);
 }
 
+/** Whether the address names the present view; it follows a moment after a change. */
+export function isAddressCurrent(): boolean {
+  return timer === undefined;
+}
+
 function flush(): void {
   clearTimeout(timer);
   timer = undefined;

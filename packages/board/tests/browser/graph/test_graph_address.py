@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.metrics_view import wait_for_address
 from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 
@@ -34,7 +35,8 @@ def choose(reader: GraphReader, title: str) -> None:
 
 
 def address(reader: GraphReader) -> str:
-    reader.page.wait_for_timeout(600)  # the address follows the view a moment later
+    reader.page.wait_for_timeout(50)  # a pasted address is read in a task of its own
+    wait_for_address(reader.page)
     return str(reader.page.evaluate("location.hash"))
 
 
@@ -113,7 +115,7 @@ def test_changing_ones_mind_while_a_graph_is_read_ends_at_the_last_choice(
             route.continue_()
         except Exception as error:  # the page has given the request up
             assert "handled" in str(error) or "intercepted" in str(error).lower()
-    reader.page.wait_for_timeout(500)
+    reader.page.wait_for_timeout(300)  # nothing may come of the late reply
     state = reader.settled()
     assert state["graph"] == "small"
     assert reader.names(state) == reader.names(first)
@@ -129,7 +131,7 @@ def test_a_graph_whose_reading_is_left_behind_does_not_come_after(reader: GraphR
         reader.page.wait_for_timeout(20)
     reader.page.get_by_role("link", name="Metrics").click()
     reader.page.unroute_all()
-    reader.page.wait_for_timeout(500)
+    reader.page.wait_for_timeout(300)  # nothing may come of the late reply
     assert reader.page.evaluate("window.__board.graph ?? null") is None
     reader.page.get_by_role("link", name="Graph", exact=True).click()
     state = reader.settled(lambda s: s["graph"] == "twins")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.metrics_view import wait_for_address
 from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 
@@ -102,7 +103,7 @@ def test_what_is_moved_to_and_from_the_auxiliary_nodes_stays_there_after_a_reloa
     reader.page.get_by_role("button", name="Move to the auxiliary nodes").click()
     before = reader.settled(lambda s: reader.item(inner, s)["area"] == "auxiliary")
     assert before["edges"] > 0
-    reader.page.wait_for_timeout(500)
+    wait_for_address(reader.page)
     reader.page.reload()
     state = reader.settled(lambda s: len(s["items"]) == len(before["items"]))
     assert {i["name"]: i["area"] for i in state["items"]} == {
@@ -190,9 +191,10 @@ def test_the_address_brings_the_view_back(reader: GraphReader) -> None:
     reader.select("average_gradients")
     reader.page.get_by_role("combobox", name="Colour").select_option("device")
     reader.page.mouse.move(500, 500)
+    camera = reader.settled()["camera"]
     reader.page.mouse.wheel(0, -240)
-    reader.page.wait_for_timeout(700)
-    before = reader.settled()
+    before = reader.settled(lambda s: s["camera"] != camera)
+    wait_for_address(reader.page)
     address = reader.page.evaluate("location.hash")
     assert len(address) <= 2048
     reader.page.reload()
@@ -304,7 +306,7 @@ def test_names_that_are_scripts_stay_text(page: Any, board_server: Any, tmp_path
     state = reader.open("hostile")
     for item in [i for i in state["items"] if i["label"].startswith("evil_")]:
         reader.select(item["label"])
-        reader.page.wait_for_timeout(100)
+    page.wait_for_timeout(200)  # a picture would have failed and opened a dialog by now
     assert page.locator("img[src=x], b:has-text('Op') >> text=/^Op$/").count() == 0
     assert dialogs == []
 

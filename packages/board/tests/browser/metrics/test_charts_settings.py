@@ -12,7 +12,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from browser.metrics_view import WALL, chart, open_view, settled, until, write_run
+from browser.metrics_view import (
+    WALL,
+    chart,
+    open_view,
+    settled,
+    until,
+    wait_for_address,
+    write_run,
+)
 
 POINTS = 20_000
 
@@ -67,7 +75,7 @@ def test_a_card_has_scale_range_outliers_and_smoothing_of_its_own(
         assert shown["view"]["y"] == [-2, 3]
         other = chart(page, "down")
         assert other["view"]["yScale"] == "linear" and other["curves"][0]["raw"] is None
-        page.wait_for_timeout(250)
+        wait_for_address(page)
         page.reload()
     open_menu(page, "wave")
     page.get_by_role("menuitem", name="Axes and smoothing").click()

@@ -37,7 +37,8 @@ def new_layout(page: Any) -> Any:
 def test_a_layout_is_made_from_nothing_obeys_groups_is_saved_and_goes_away(
     logdir: Path, board_server: Any, page: Any, tmp_path: Path
 ) -> None:
-    url = board_server(logdir, "--state", str(tmp_path / "state.json")).url
+    saved = tmp_path / "state.json"
+    url = board_server(logdir, "--state", str(saved)).url
     open_view(page, url)
     form = new_layout(page)
     form.get_by_label("Title of the chart").fill("all of mid")
@@ -65,7 +66,7 @@ def test_a_layout_is_made_from_nothing_obeys_groups_is_saved_and_goes_away(
     rows = list(csv.DictReader(io.StringIO((tmp_path / "mid.csv").read_text())))
     assert len(rows) == 100 and {row["tag"] for row in rows} == {"mid"}
 
-    page.wait_for_timeout(800)  # the state file follows after a moment
+    assert until(lambda: saved.exists() and "all of mid" in saved.read_text())
     page.reload()
     assert len(chart(page, "custom:layout/0/0")["curves"]) == 1
     page.locator("article.tile").hover()

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from browser.metrics_view import address, until
+from browser.metrics_view import address, until, wait_for_address
 from fixtures import media_logs
 
 from headrace.formats.event_file import EventFileWriter
@@ -64,7 +64,7 @@ def test_sorting_by_a_column_both_ways(logdir: Path, board_server: Any, page: An
     head.get_by_role("button").click()
     assert until(lambda: rows(page) == [f"session_{i:02d}" for i in order[::-1]])
     assert head.get_attribute("aria-sort") == "descending"
-    page.wait_for_timeout(300)
+    wait_for_address(page)
     page.reload()
     assert until(lambda: rows(page) == [f"session_{i:02d}" for i in order[::-1]])
 
@@ -80,7 +80,7 @@ def test_conditions_narrow_the_table_and_choose_runs_everywhere(
         field.press("Enter")
     met = names([0.001 <= h["rate"] <= 0.05 and h["optimizer"] != "sgd" for h, _, _ in SESSIONS])
     assert until(lambda: sorted(rows(page)) == met)
-    page.wait_for_timeout(300)
+    wait_for_address(page)
     page.get_by_role("link", name="Metrics").click()
     drawn = until(
         lambda: page.evaluate(
@@ -114,7 +114,7 @@ def test_brushing_an_axis_is_a_condition_that_outlives_a_reload(
         assert math.log(value / least) / math.log(most / least) == pytest.approx(place, abs=0.02)
     met = names([low <= h["rate"] <= high for h, _, _ in SESSIONS])
     assert sorted(rows(page)) == met and 0 < len(met) < len(SESSIONS)
-    page.wait_for_timeout(300)
+    wait_for_address(page)
     page.reload()
     assert until(lambda: sorted(rows(page)) == met)
     page.get_by_role("button", name="clear conditions").click()

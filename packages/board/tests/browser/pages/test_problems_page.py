@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.metrics_view import until
+from browser.metrics_view import until, wait_for_address
 from fixtures import corrupted_logs, media_logs
 
 from headrace.formats.event_file import EventFileWriter
@@ -64,7 +64,7 @@ def test_severity_and_words_narrow_the_list(logdir: Path, board_server: Any, pag
     assert until(lambda: {p["severity"] for p in shown(page)} == {"error"})
     page.get_by_label("Search the problems").fill("the data of a record")
     assert until(lambda: {p["kind"] for p in shown(page)} == {"bad_payload"})
-    page.wait_for_timeout(300)
+    wait_for_address(page)
     page.reload()
     assert until(lambda: [p["kind"] for p in shown(page)] == ["bad_payload"])
 

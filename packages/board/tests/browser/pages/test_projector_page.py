@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser.metrics_view import address, until
+from browser.metrics_view import address, until, wait_for_address
 from fixtures.embeddings import clusters, write_meshes, write_pytorch_projector, write_tsv
 
 WORDS = "pj=words%7Cdefault:00000"
@@ -28,11 +28,17 @@ def wait(page: Any, condition: str, seconds: float = 20) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("embeddings")
+    write_pytorch_projector(folder / "words", rows=300)
+    return folder
+
+
 @pytest.fixture
-def show(page: Any, board_server: Callable[..., Any], tmp_path: Path) -> Callable[[str], Any]:
+def show(page: Any, board_server: Callable[..., Any], words: Path) -> Callable[[str], Any]:
     """Opens the projector of a log with 300 words in 6 groups."""
-    write_pytorch_projector(tmp_path / "words", rows=300)
-    url = board_server(tmp_path).url
+    url = board_server(words).url
 
     def opened(view: str = "") -> Any:
         page.goto("about:blank")
@@ -137,9 +143,9 @@ def test_tsne_and_umap_lay_groups_apart_in_a_worker_and_may_pause(show: Any) -> 
         page.get_by_role("radio", name=title).click()
         assert page.evaluate(PAUSE_AFTER, least)
         page.get_by_role("button", name="Go on").wait_for()
-        page.wait_for_timeout(250)
+        page.wait_for_timeout(250)  # steps that were sent before the pause arrive
         before = state(page)["layout"]["iteration"]
-        page.wait_for_timeout(300)
+        page.wait_for_timeout(300)  # and no more of them after it
         shown = state(page)
         assert shown["layout"]["iteration"] == before and shown["dimensions"] == 2
         places = {one["row"]: (one["x"], one["y"]) for one in shown["screen"]}
@@ -209,15 +215,16 @@ def test_keys_turn_zoom_and_walk_the_points(show: Any) -> None:
 def test_a_view_in_the_address_is_the_same_after_a_reload(show: Any) -> None:
     page = show("pjm=custom&pjw=stone,river,lamp,anchor&pjat=11&pjsel=5,a-3&pjk=7&pjby=frequency")
     page.locator(".pj-top").hover()
+    camera = state(page)["camera"]
     page.mouse.wheel(0, -120)
-    page.wait_for_timeout(500)
+    wait(page, f"p.camera !== {json.dumps(camera)}")
+    wait_for_address(page)
     names = ("method", "camera", "focus", "neighbours", "selected", "colour", "screen")
     before = {name: state(page)[name] for name in names}
     assert before["method"] == "custom" and before["colour"] == "frequency"
     assert before["selected"] == [5, 16, 17, 18, 19] and len(before["neighbours"]) == 7
     page.reload()
-    wait(page, "p.points > 0")
-    page.wait_for_timeout(300)
+    wait(page, "p.points > 0 && p.neighbours.length === 7 && p.selected.length === 5 && !p.busy")
     after = {name: state(page)[name] for name in names}
     for one, other in zip(after.pop("screen"), before.pop("screen"), strict=True):
         assert one == pytest.approx(other, abs=1)  # the address has rounded numbers
@@ -246,7 +253,7 @@ def test_what_labels_hold_is_text(page: Any, board_server: Any, tmp_path: Path) 
     )
     page.goto(f"{board_server(tmp_path).url}#/projector?pjat=3&pjt=1")
     wait(page, "p.points === 12")
-    page.wait_for_timeout(300)
+    page.locator(".pj-title").first.wait_for()
     assert page.locator("img, b").count() == 0
     assert "\\u202e" in page.locator(".pj-title").first.inner_text()
 
@@ -286,13 +293,18 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "view", ["pjat=4&pjsel=9", "pjm=tsne&pjq=river", "pjm=custom&pjby=frequency"]
+    ("view", "shown"),
+    [
+        ("pjat=4&pjsel=9", "p.focus && p.neighbours.length > 0 && p.selected.length === 1"),
+        ("pjm=tsne&pjq=river", "p.layout && p.matches > 0"),
+        ("pjm=custom&pjby=frequency", "p.method === 'custom' && p.colour === 'frequency'"),
+    ],
 )
-def test_axe_finds_nothing_serious(show: Any, page: Any, view: str, theme: str) -> None:
+def test_axe_finds_nothing_serious(show: Any, page: Any, view: str, shown: str, theme: str) -> None:
     page.emulate_media(color_scheme=theme)
     page = show("pji=0")
     page.goto(f"{page.url}&{view}")
-    page.wait_for_timeout(700)
+    wait(page, f"{shown} && p.points > 0")
     page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text())
     found = page.evaluate("() => axe.run(document)")["violations"]
     assert [

@@ -150,7 +150,7 @@ def test_a_slow_save_does_not_conflict_with_what_is_typed_meanwhile(
     write(page, note, "one")
     assert until(lambda: held or page.wait_for_timeout(50), 10)
     write(page, note, "two")
-    page.wait_for_timeout(800)
+    page.wait_for_timeout(800)  # twice the delay after which a note is saved
     assert saved(state, "first") is None, "one save at a time"
     held[0].continue_()
     page.unroute("**/api/v1/state/notes")

@@ -54,7 +54,7 @@ def test_a_chosen_theme_outlives_a_change_of_the_system(shown: Any) -> None:
     assert until(lambda: theme(shown) == "light")
     shown.emulate_media(color_scheme="light")
     shown.emulate_media(color_scheme="dark")
-    shown.wait_for_timeout(200)
+    shown.wait_for_timeout(200)  # the system's theme would be there by now
     assert theme(shown) == "light"
     shown.reload()
     assert until(lambda: theme(shown) == "light")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.metrics_view import open_view, settled, until
+from browser.metrics_view import open_view, settled, until, wait_for_address
 from fixtures import event_logs
 
 RUNS = 12
@@ -151,7 +151,7 @@ def test_thirty_random_views_come_back_from_their_addresses(
             done.append(getattr(action, "__qualname__", ""))
         page.mouse.move(5, 5)
         settled(page)
-        page.wait_for_timeout(250)  # the address follows after a moment
+        wait_for_address(page)
         before = whole_state(page)
         address = page.evaluate("location.href")
         assert len(address) <= 2048, done

@@ -11,10 +11,16 @@ from fixtures.traces import metadata_of, two_tasks, write_log
 from test_trace_page import open_trace, trace, until
 
 
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traces")
+    write_log(folder / "run", {step: two_tasks().SerializeToString() for step in (3, 7)})
+    return folder
+
+
 @pytest.fixture
-def url(board_server: Any, tmp_path: Path) -> str:
-    write_log(tmp_path / "run", {step: two_tasks().SerializeToString() for step in (3, 7)})
-    return board_server(tmp_path).url
+def url(board_server: Any, logdir: Path) -> str:
+    return board_server(logdir).url
 
 
 def refuse(route: Any) -> None:
@@ -121,5 +127,5 @@ def test_a_trace_without_slices_shows_only_that(
     page.goto(f"{board_server(tmp_path).url}#/trace")
     page.get_by_text("This trace has no slices").wait_for()
     until(page, "window.__board.trace.stalls !== null")
-    page.wait_for_timeout(400)
+    page.wait_for_timeout(300)  # a notice would be there by now
     assert page.locator(".trace-notices").count() == 0

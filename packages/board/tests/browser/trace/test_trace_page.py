@@ -21,10 +21,11 @@ def planted() -> Any:
     return planted_trace(40_000)
 
 
-@pytest.fixture
-def url(board_server: Any, tmp_path: Path, planted: Any) -> str:
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory, planted: Any) -> Path:
+    folder = tmp_path_factory.mktemp("traces")
     other = planted_trace(40_000, seed=1)
-    write_log(tmp_path / "run", {3: planted.metadata, 7: other.metadata}, losses=10)
+    write_log(folder / "run", {3: planted.metadata, 7: other.metadata}, losses=10)
     graph = graph_pb2.GraphDef()
     for name, op, inputs in (
         ("a/MatMul", "MatMul", []),
@@ -32,8 +33,13 @@ def url(board_server: Any, tmp_path: Path, planted: Any) -> str:
         ("c/Add", "Add", ["a/Relu"]),
     ):
         graph.node.add(name=name, op=op, input=inputs)
-    write_log(tmp_path / "small", {5: two_tasks().SerializeToString()}, graph)
-    return board_server(tmp_path).url
+    write_log(folder / "small", {5: two_tasks().SerializeToString()}, graph)
+    return folder
+
+
+@pytest.fixture
+def url(board_server: Any, logdir: Path) -> str:
+    return board_server(logdir).url
 
 
 def until(page: Any, expression: str, seconds: float = 15) -> Any:
@@ -408,7 +414,7 @@ def test_of_two_slices_that_are_chosen_the_last_stays_selected(page: Any, url: s
     until(page, "window.__board.trace.selected?.node === 'b/Conv2D'")
     with page.expect_response(late):
         held[0].continue_()
-    page.wait_for_timeout(200)
+    page.wait_for_timeout(200)  # the page would have followed the reply by now
     assert trace(page)["selected"]["node"] == "b/Conv2D"
 
 

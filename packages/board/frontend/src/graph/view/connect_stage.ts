@@ -29,14 +29,14 @@ const NONE: ReadonlySet<number> = new Set();
  * Args:
  *   focusTree: moves the keyboard focus to the graph.
  *   cameraMoved: called after each movement of the camera.
- * Returns: the stage, and a function that ends the connection.
+ * Returns: the stage, whether the address has its camera, and a function that ends the connection.
  */
 export function connectStage(
   canvas: HTMLCanvasElement,
   session: Session,
   focusTree: () => void,
   cameraMoved: () => void,
-): { stage: Stage; close: () => void } {
+): { stage: Stage; isAddressed: () => boolean; close: () => void } {
   const address = new CameraAddress();
   const stage = new Stage(canvas, contentOf(session), {
     select: (item) => {
@@ -71,6 +71,7 @@ export function connectStage(
   ];
   return {
     stage,
+    isAddressed: () => !address.pending,
     close: () => {
       for (const stop of stops) stop();
       stage.close();
@@ -83,9 +84,14 @@ class CameraAddress {
   private own = cameraInUrl.peek();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
+  get pending(): boolean {
+    return this.timer !== undefined;
+  }
+
   write(camera: Camera): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
+      this.timer = undefined;
       this.own = { ...camera };
       cameraInUrl.value = this.own;
     }, ADDRESS_MS);

@@ -13,11 +13,12 @@ const KINDS = ['op', 'const', 'group', 'open', 'series'];
 declare const TEST_HOOKS: boolean;
 
 /** Exposes a graph. Returns: a function that removes it. */
-export function exposeGraph(session: Session, stage: Stage): () => void {
+export function exposeGraph(session: Session, stage: Stage, isAddressed: () => boolean): () => void {
   if (TEST_HOOKS) {
     const times = new FrameTimes();
     stage.times = times;
     expose('graph', () => describe(session, stage, times));
+    expose('graphIsAddressed', isAddressed);
     expose('graphTimes', () => ({
       visible: session.scene.peek()?.scene.item.length ?? 0,
       moving: session.layout.busy.peek() || stage.moving,
@@ -29,6 +30,7 @@ export function exposeGraph(session: Session, stage: Stage): () => void {
   }
   return () => {
     expose('graph', () => null);
+    expose('graphIsAddressed', () => null);
     expose('graphTimes', () => null);
   };
 }

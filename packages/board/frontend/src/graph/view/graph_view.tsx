@@ -29,7 +29,7 @@ export function GraphView({
     const follow = () => minimap.current?.follow();
     const connection = connectStage(canvas.current!, session, focusTree, follow);
     stage.current = connection.stage;
-    const unexpose = exposeGraph(session, connection.stage);
+    const unexpose = exposeGraph(session, connection.stage, connection.isAddressed);
     return () => {
       connection.close();
       unexpose();
