@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import headrace.graph as hr
 from headrace.formats.event_file import event_files, read_events
 from headrace.formats.proto.summary_pb2 import Summary
+from headrace.graph.checkpoints import saver as checkpoint_saver
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +87,20 @@ def test_only_the_newest_checkpoints_are_kept(tmp_path):
     second = hr.train.Saver(max_to_keep=2)
     second.recover_last_checkpoints(paths)
     assert second.last_checkpoints == paths[2:]
+
+
+def test_one_checkpoint_of_every_n_hours_is_kept_for_good(tmp_path, monkeypatch):
+    hour = 0
+    monkeypatch.setattr(checkpoint_saver, "time", SimpleNamespace(time=lambda: hour * 3600.0))
+    hr.Variable(1.0, name="v")
+    saver = hr.train.Saver(max_to_keep=1, keep_checkpoint_every_n_hours=2)
+    with hr.Session() as sess:
+        sess.run(hr.global_variables_initializer())
+        for hour in (1, 3, 4, 6, 7):
+            newest = saver.save(sess, str(tmp_path / "m"), global_step=hour)
+    assert saver.last_checkpoints == [newest]
+    left = {name for name in os.listdir(tmp_path) if name.endswith(".index")}
+    assert left == {"m-3.index", "m-6.index", "m-7.index"}
 
 
 def test_restore_names_a_variable_that_the_checkpoint_lacks(tmp_path):

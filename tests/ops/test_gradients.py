@@ -201,6 +201,38 @@ def test_gradient_is_the_limit_of_differences(case: Case, dtype: str) -> None:
             )
 
 
+# function, its inputs, and TensorFlow's choice among the gradients where it has a corner
+CORNERS = {
+    "maximum": (hr.maximum, [[2.0], [2.0]], [[1.0], [0.0]]),
+    "minimum": (hr.minimum, [[2.0], [2.0]], [[1.0], [0.0]]),
+    "abs": (hr.abs, [[0.0]], [[0.0]]),
+    "relu": (hr.nn.relu, [[0.0]], [[0.0]]),
+    "relu6": (hr.nn.relu6, [[0.0, 6.0]], [[0.0, 0.0]]),
+    "leaky_relu": (lambda x: hr.nn.leaky_relu(x, 0.25), [[0.0]], [[0.25]]),
+    "elu": (hr.nn.elu, [[0.0]], [[1.0]]),
+    "clip_by_value": (lambda x: hr.clip_by_value(x, 0.0, 1.0), [[0.0, 1.0]], [[1.0, 1.0]]),
+    "reduce_max": (hr.reduce_max, [[3.0, 3.0, 1.0]], [[0.5, 0.5, 0.0]]),
+    "reduce_min": (hr.reduce_min, [[3.0, 3.0, 5.0]], [[0.5, 0.5, 0.0]]),
+    "segment_max": (lambda x: hr.segment_max(x, [0, 0, 1]), [[3.0, 3.0, 1.0]], [[0.5, 0.5, 1.0]]),
+    "max_pool": (
+        lambda x: hr.nn.max_pool(hr.reshape(x, [1, 1, 3, 1]), [1, 1, 3, 1], [1, 1, 1, 1], "VALID"),
+        [[3.0, 3.0, 1.0]],
+        [[1.0, 0.0, 0.0]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_gradient_at_a_corner_is_the_one_that_tensorflow_chooses(name: str) -> None:
+    function, inputs, expected = CORNERS[name]
+    with hr.Graph().as_default():
+        places = [hr.placeholder(hr.float32, [len(x)]) for x in inputs]
+        found = [hr.convert_to_tensor(g) for g in hr.gradients(function(*places), places)]
+        graph_def = hr.get_default_graph().as_graph_def().SerializeToString()
+    feeds = {p.name: np.array(x, np.float32) for p, x in zip(places, inputs, strict=True)}
+    np.testing.assert_array_equal(evaluate(graph_def, feeds, [g.name for g in found]), expected)
+
+
 def test_every_gradient_that_is_registered_is_checked() -> None:
     checked = {case.op for case, _ in CHECKED}
     missing = []
