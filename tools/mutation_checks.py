@@ -92,7 +92,7 @@ MUTANTS = (
     ),
     Mutant(
         "fetched-array",
-        "a fetched array never changes",
+        "a fetched array belongs to the caller, and never changes",
         "packages/runtime/README.md",
         "packages/runtime/src/headrace/runtime/memory/arrays.pyx",
         "t.bytes < 16384 or buffer_references(t.owner) != 1:",

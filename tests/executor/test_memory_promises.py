@@ -176,16 +176,30 @@ def test_a_fed_array_may_be_overwritten_after_the_run(shape: list[int]) -> None:
             np.testing.assert_array_equal(one, np.full(np.shape(one), 7.0))
 
 
-def test_a_fetched_array_is_the_callers_to_write_to() -> None:
-    c = hr.constant([1.0, 2.0, 3.0])
-    v = hr.get_variable("v", initializer=[4.0, 5.0])
+@pytest.mark.parametrize("shape", [[3], [256, 256]], ids=str)
+def test_a_fetched_array_is_the_callers_to_write_to(shape: list[int]) -> None:
+    c = hr.constant(np.full(shape, 4.0, np.float32))
+    v = hr.get_variable("v", shape, initializer=hr.constant_initializer(4.0))
+    r = hr.get_variable("r", shape, initializer=hr.constant_initializer(4.0), use_resource=True)
     with hr.Session() as session:
         session.run(hr.global_variables_initializer())
-        for fetched, expected in ((c, [1.0, 2.0, 3.0]), (v, [4.0, 5.0]), (v + 0.0, [4.0, 5.0])):
+        for fetched in (c, v, r, r.value(), v + 0.0, hr.reshape(c, [-1]), hr.reshape(r, [-1])):
             for _ in range(2):
                 got = session.run(fetched)
-                assert got.tolist() == expected
+                np.testing.assert_array_equal(got, np.full(got.shape, 4.0))
                 got[...] = 99.0
+
+
+@pytest.mark.parametrize("shape", [[3], [256, 256]], ids=str)
+def test_two_fetches_of_one_value_share_no_memory(shape: list[int]) -> None:
+    x = hr.placeholder(hr.float32, shape)
+    y = x + 1.0
+    with hr.Session() as session:
+        for fetches in ([y, hr.reshape(y, [-1])], [y, hr.identity(y)], [x, hr.identity(x)]):
+            one, other = session.run(fetches, {x: np.full(shape, 4.0)})
+            kept = other.copy()
+            one[...] = 99.0
+            np.testing.assert_array_equal(other, kept)
 
 
 def test_alternating_literal_fetches_give_their_values() -> None:
