@@ -138,8 +138,14 @@ def median(const double[::1] y, int64_t width):
             if size % 2:
                 out[i] = sorted_window[size // 2]
             else:
-                out[i] = sorted_window[size // 2 - 1] / 2 + sorted_window[size // 2] / 2
+                out[i] = mean(sorted_window[size // 2 - 1], sorted_window[size // 2])
     return smooth
+
+
+cdef double mean(double low, double high) noexcept nogil:
+    # A half of a denormal loses its last bit, a sum of large numbers overflows.
+    cdef double middle = (low + high) / 2
+    return middle if isfinite(middle) else low / 2 + high / 2
 
 
 cdef int64_t place(double* values, int64_t n, double value) noexcept nogil:

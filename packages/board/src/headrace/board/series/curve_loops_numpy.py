@@ -103,4 +103,8 @@ def _middle(windows: np.ndarray) -> np.ndarray:
     if windows.shape[1] % 2:
         return np.partition(windows, half, axis=1)[:, half]
     parted = np.partition(windows, (half - 1, half), axis=1)
-    return parted[:, half - 1] / 2 + parted[:, half] / 2
+    low, high = parted[:, half - 1], parted[:, half]
+    with np.errstate(over="ignore"):
+        middle = (low + high) / 2
+    # A half of a denormal loses its last bit, a sum of large numbers overflows.
+    return np.where(np.isfinite(middle), middle, low / 2 + high / 2)
