@@ -12,6 +12,7 @@ from fixtures.event_logs import simple_event
 from headrace.formats.event_file import EventFileWriter
 
 WALL = 1_700_000_000.0
+PATIENCE_S = 20.0
 _SUMMARY = """
 () => {
   const m = window.__board?.metrics;
@@ -44,14 +45,26 @@ _CHART = """
 """
 
 
-def until(question: Callable[[], Any], timeout_s: float = 15.0, every_s: float = 0.05) -> Any:
-    """Returns the first true answer; the last one if none comes in time."""
+def until(
+    question: Callable[[], Any],
+    timeout_s: float = 15.0,
+    every_s: float = 0.05,
+    page: Any = None,
+) -> Any:
+    """Returns the first true answer; the last one if none comes in time.
+
+    Args:
+      page: given where the question does not ask the page: its events are only handled meanwhile.
+    """
     end = time.monotonic() + timeout_s
     while True:
         answer = question()
         if answer or time.monotonic() > end:
             return answer
-        time.sleep(every_s)
+        if page:
+            page.wait_for_timeout(1000 * every_s)
+        else:
+            time.sleep(every_s)
 
 
 def address(page: Any) -> str:
@@ -66,7 +79,7 @@ def wait_for_address(page: Any) -> None:
     )
 
 
-def settled(page: Any, timeout_s: float = 20.0) -> dict[str, Any]:
+def settled(page: Any, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
     """Waits until every chart in sight is painted and nothing moves; returns the page's state."""
     seen: list[dict[str, Any]] = []
 

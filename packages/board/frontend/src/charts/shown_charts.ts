@@ -8,8 +8,6 @@ export interface ShownChart {
   curves: Curve[];
   view: ChartView | null;
   axes: ChartAxes | null;
-  /** Curves on the canvas as it is now; -1 while what it shows is out of date. */
-  painted: number;
   width: number;
   height: number;
   /** The curves with as many points as there are to have, for pictures that are saved. */

@@ -51,13 +51,11 @@ export function useChartCanvas(options: Options, drag: RefObject<Drag | null>): 
   const repaintOverlay = () => paintSoon(overlay, drawOver);
 
   useLayoutEffect(() => {
-    shown.painted = -1;
     paintSoon(shown, () => {
       if (!lines.current) return;
       const axes = paintLines(lines.current, options);
       const inFull = latest.current.inFull ?? null;
       Object.assign(shown, { title, curves, view, axes, width, height, inFull });
-      shown.painted = curves.length;
       renewTooltip(shown);
       drawOver();
     });
@@ -86,7 +84,6 @@ function useShownChart({ id, title, width, height }: Options): ShownChart {
       curves: [],
       view: null,
       axes: null,
-      painted: -1,
       width,
       height,
       inFull: null,

@@ -4,7 +4,7 @@ import type { Run, Tag } from '../api/types.ts';
 import type { CardProps } from '../cards/card.ts';
 import { chosenStep, nearestIndex } from '../cards/card_choice.ts';
 import { useCardFrame } from '../cards/card_frame.tsx';
-import { StepBar } from '../cards/step_bar.tsx';
+import { CardStepBar } from '../cards/card_step_bar.tsx';
 import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { TypedField } from '../controls/typed_field.tsx';
 import { choiceOf, setChoice } from '../media/media_view.ts';
@@ -100,7 +100,7 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
       )}
       {mesh && mesh.header.notes.length > 0 && <p class="card-foot">{mesh.header.notes.join(' ')}</p>}
       {step !== null && (
-        <StepBar
+        <CardStepBar
           label={`Step of ${name}`}
           steps={rows.steps}
           step={step}

@@ -2,7 +2,7 @@
 import type { RefObject, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { axesOf, type Camera, matrixOf, panned, turned, zoomed, zoomedAt } from '../scene/orbit_camera.ts';
-import { expose } from '../testing/test_hook.ts';
+import { record, recorded, useExposed } from '../testing/test_hook.ts';
 import { meshPainter, painterChanges } from './mesh_painter.ts';
 import { type MeshScene, modeOf } from './mesh_scene.ts';
 import { cameraOf, meshMode, setCamera } from './mesh_view.ts';
@@ -17,9 +17,6 @@ const ARROWS: Record<string, [number, number]> = {
   ArrowUp: [0, -1],
   ArrowDown: [0, 1],
 };
-
-const shownCards = new Map<string, Record<string, unknown>>();
-expose('meshes', () => Object.fromEntries(shownCards));
 
 interface MeshPictureProps {
   id: string;
@@ -51,18 +48,19 @@ export function MeshPicture({ id, first, scene, step, label, width, height }: Me
       if (!on || !scene || w < 1 || h < 1) return;
       const painter = meshPainter();
       painter.draw(on, scene, mode, matrixOf(camera, w, h, false), axesOf(camera), w, h, ratio);
-      shownCards.set(id, {
+      record(`mesh ${id}`, () => ({
+        id,
         step,
         mode,
         painter: painter.kind,
         vertices: scene.positions.length / 3,
         faces: scene.geometry.faces.length / 3,
         camera,
-      });
+      }));
     });
     return () => cancelAnimationFrame(frame);
   });
-  useEffect(() => () => void shownCards.delete(id), [id]);
+  useExposed('meshes', id, () => recorded(`mesh ${id}`));
   useWheelZoom(canvas, id, first);
 
   const press = (event: TargetedPointerEvent<HTMLCanvasElement>) => {

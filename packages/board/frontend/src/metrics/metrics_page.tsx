@@ -44,7 +44,8 @@ expose('metrics', () => ({
     .sort((a, b) => (a.id < b.id ? -1 : 1))
     .map((chart) => ({
       id: chart.id,
-      painted: chart.painted,
+      // How many curves are on the canvas; -1 while what it shows is out of date.
+      painted: chart.view && !isPainting() ? chart.curves.length : -1,
       view: chart.view,
       plot: chart.axes?.plot ?? null,
       xTicks: chart.axes?.x.labels ?? [],

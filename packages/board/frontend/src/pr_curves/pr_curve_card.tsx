@@ -3,7 +3,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { CardProps } from '../cards/card.ts';
 import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
-import { StepBar } from '../cards/step_bar.tsx';
+import { CardStepBar } from '../cards/card_step_bar.tsx';
 import { ToolBar, ToolChoice } from '../controls/tool_bar.tsx';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { CanvasView } from '../picture/canvas_view.tsx';
@@ -105,7 +105,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
       </div>
       {left.length > 0 && <p class="card-foot faint">{left.join(' · ')}</p>}
       {step !== null && (
-        <StepBar
+        <CardStepBar
           label={`Step of ${name}`}
           steps={steps}
           step={step}

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { downloadCanvas } from '../picture/download.ts';
 import { cameraCodec, slantCamera } from '../scene/orbit_camera.ts';
 import { safeText } from '../strings/safe_text.ts';
-import { expose } from '../testing/test_hook.ts';
+import { expose, recorded } from '../testing/test_hook.ts';
 import { boxTool, camera, dimensions, method, plainCanvas } from './address/address_fields.ts';
 import {
   chosen,
@@ -20,12 +20,12 @@ import { DataPanel } from './panels/data_panel.tsx';
 import { PointsPanel } from './panels/points_panel.tsx';
 import { focus, followSearch, matches, neighbours, picked } from './points/emphasis.ts';
 import { followProjection, layout, progress } from './projection/projection.ts';
-import { lastPicture, Scatter } from './scatter/scatter_view.tsx';
+import { copyScatter, Scatter, type ScatterRecord } from './scatter/scatter_view.tsx';
 
 const MOST_EXPOSED = 60;
 
 expose('projector', () => {
-  const { screen, drawn } = lastPicture;
+  const { screen, drawn, painter = '', labels = 0 } = recorded<ScatterRecord>('scatter');
   const shown = table.value;
   const named = (point: number) => ({ row: shown?.row[point], label: labelOf(point) });
   return {
@@ -34,8 +34,8 @@ expose('projector', () => {
     points: drawn ? drawn.positions.length / 3 : 0,
     method: method.value,
     dimensions: drawn ? (drawn.flat ? 2 : 3) : null,
-    painter: lastPicture.painter,
-    labels: lastPicture.labels,
+    painter,
+    labels,
     camera: cameraCodec.encode(camera.value),
     colour: colourColumn.value?.name ?? null,
     focus: focus.value === null ? null : named(focus.value),
@@ -119,7 +119,7 @@ export default function ProjectorPage() {
             class="tool"
             title="Save the picture as PNG"
             onClick={() => {
-              const picture = lastPicture.copy?.();
+              const picture = copyScatter();
               if (picture) downloadCanvas(`${chosen.value?.name ?? 'points'}.png`, picture);
             }}
           >

@@ -4,7 +4,7 @@ import '../style/header.css';
 import '../style/menus.css';
 import '../style/notice.css';
 import '../style/inspector.css';
-import '../style/step_bar.css';
+import '../style/step_cursor_bar.css';
 import '../style/dialogs.css';
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';

@@ -6,7 +6,7 @@ import type { Run } from '../api/types.ts';
 import { useResponse } from '../api/use_response.ts';
 import type { CardProps } from '../cards/card.ts';
 import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
-import { StepBar } from '../cards/step_bar.tsx';
+import { CardStepBar } from '../cards/card_step_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
 import { RunName } from '../runs/run_name.tsx';
@@ -58,7 +58,7 @@ export default function TensorCard({ tag, runs }: CardProps) {
         </p>
       )}
       {step !== null && (
-        <StepBar
+        <CardStepBar
           label={`Step of ${safeText(tag.name, 120)}`}
           steps={steps}
           step={step}

@@ -10,6 +10,7 @@ declare const TEST_HOOKS: boolean | undefined;
 type Getter = () => unknown;
 let getters: Record<string, Getter> | null = null;
 const lists = new Map<string, Map<string, Getter>>();
+const records = new Map<string, object>();
 
 /** Adds `window.__board[name]`; the getter returns plain data. */
 export function expose(name: string, getter: Getter): void {
@@ -30,6 +31,17 @@ export function useExposed(name: string, id: string, getter: Getter): void {
       if (items.get(id) === getter) items.delete(id);
     };
   });
+}
+
+/** Notes what has just happened, for getters: `facts` replaces facts of the same names in the record `name`. */
+export function record(name: string, facts: () => object): void {
+  if (typeof TEST_HOOKS === 'undefined' || !TEST_HOOKS) return;
+  records.set(name, { ...records.get(name), ...facts() });
+}
+
+/** Returns: the facts of a record; none before the first call of `record`. */
+export function recorded<T extends object>(name: string): Partial<T> {
+  return (records.get(name) ?? {}) as Partial<T>;
 }
 
 function makeBoard(): Record<string, Getter> {

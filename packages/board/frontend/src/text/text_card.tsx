@@ -5,7 +5,7 @@ import type { Run } from '../api/types.ts';
 import type { CardProps } from '../cards/card.ts';
 import { chosenStep, unionOfSteps } from '../cards/card_choice.ts';
 import { useCardFrame } from '../cards/card_frame.tsx';
-import { StepBar } from '../cards/step_bar.tsx';
+import { CardStepBar } from '../cards/card_step_bar.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { type Place, placeKey, placeNear, useRows } from '../media/blob_rows.ts';
 import { choiceOf, setChoice } from '../media/media_view.ts';
@@ -128,7 +128,7 @@ export default function TextCard({ tag, runs, height }: CardProps) {
         )}
       </section>
       {step !== null && (
-        <StepBar
+        <CardStepBar
           label={`Step of ${name}`}
           steps={steps}
           step={step}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -12,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.metrics_view import address, until, wait_for_address
+from browser.page_requests import wait_for_rest
 from fixtures.embeddings import clusters, write_meshes, write_pytorch_projector, write_tsv
 
 WORDS = "pj=words%7Cdefault:00000"
+MESHES = "(window.__board?.meshes ?? []).filter((mesh) => mesh.id)"  # those that are painted
 
 
-def state(page: Any, name: str = "projector") -> Any:
-    return page.evaluate(f"window.__board.{name}")
+def state(page: Any) -> Any:
+    return page.evaluate("window.__board.projector")
 
 
 def wait(page: Any, condition: str, seconds: float = 20) -> None:
@@ -101,10 +102,7 @@ def test_points_have_the_colours_of_their_groups(show: Any, plain: bool) -> None
         )
         return found >= 0.9 * len(points) > 0  # a few lie below others
 
-    end = time.monotonic() + 15
-    while not right():  # the picture comes a frame or more after the points
-        assert time.monotonic() < end, under_points(page)
-        page.wait_for_timeout(100)
+    assert until(right), under_points(page)  # the picture comes a frame or more after the points
 
 
 def under_points(page: Any) -> list[list[int]]:
@@ -137,15 +135,26 @@ PAUSE_AFTER = """async (least) => {
 }"""
 
 
+# Steps that were sent before the pause still arrive; a layout that goes on sends one each frame.
+PAUSED_AT = """async () => {
+  let [at, frames] = [-1, 0];
+  while (frames < 20) {
+    await new Promise(requestAnimationFrame);
+    const now = window.__board.projector.layout.iteration;
+    frames = now === at ? frames + 1 : 0;
+    at = now;
+  }
+  return at;
+}"""
+
+
 def test_tsne_and_umap_lay_groups_apart_in_a_worker_and_may_pause(show: Any) -> None:
     page = show("pji=0&pjd=2&pjpp=12")
     for title, least in (("t-SNE", 120), ("UMAP", 60)):
         page.get_by_role("radio", name=title).click()
         assert page.evaluate(PAUSE_AFTER, least)
         page.get_by_role("button", name="Go on").wait_for()
-        page.wait_for_timeout(250)  # steps that were sent before the pause arrive
-        before = state(page)["layout"]["iteration"]
-        page.wait_for_timeout(300)  # and no more of them after it
+        before = page.evaluate(PAUSED_AT)
         shown = state(page)
         assert shown["layout"]["iteration"] == before and shown["dimensions"] == 2
         places = {one["row"]: (one["x"], one["y"]) for one in shown["screen"]}
@@ -271,9 +280,9 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
     write_meshes(tmp_path / "run")
     page.goto(f"{board_server(tmp_path).url}#/metrics?step=10")
     card = "mesh:torus_VERTEX@run"
-    page.wait_for_function("() => Object.keys(window.__board?.meshes ?? {}).length >= 2")
-    page.wait_for_timeout(500)  # a third one would be there by now
-    shown = state(page, "meshes")
+    page.wait_for_function(f"() => ({MESHES}).length >= 2")
+    wait_for_rest(page)  # a third one would be there by now
+    shown = {mesh["id"]: mesh for mesh in page.evaluate(MESHES)}
     assert sorted(shown) == ["mesh:cloud_VERTEX@run", card]  # none for faces and colours
     assert (shown[card]["step"], shown[card]["faces"], shown[card]["mode"]) == (10, 2304, "surface")
     assert shown["mesh:cloud_VERTEX@run"]["mode"] == "points"
@@ -283,12 +292,14 @@ def test_meshes_turn_and_follow_the_step(page: Any, board_server: Any, tmp_path:
     page.get_by_role("radio", name="Wires").click()
     page.get_by_label("Step of torus").first.press("End")
     page.wait_for_function(
-        f"() => {{ const m = window.__board.meshes['{card}'];"
+        f"() => {{ const m = ({MESHES}).find((mesh) => mesh.id === '{card}');"
         " return m.step === 30 && m.mode === 'wireframe' && m.camera.yaw === 0.7; }"
     )
     assert until(lambda: "mc=" in address(page) and "ms=wireframe" in address(page))
     page.reload()
-    page.wait_for_function(f"() => window.__board?.meshes?.['{card}']?.camera.yaw === 0.7")
+    page.wait_for_function(
+        f"() => ({MESHES}).some((m) => m.id === '{card}' && m.camera.yaw === 0.7)"
+    )
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

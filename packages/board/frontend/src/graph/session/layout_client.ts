@@ -11,7 +11,6 @@ export class LayoutClient {
   readonly busy = signal(false);
   /** Why the requested view has no layout; null without a failure. */
   readonly failure = signal<string | null>(null);
-  roundTripMs = 0;
   private readonly start: (failed: (why: string) => void) => Worker;
   private readonly load: () => LayoutRequest & { kind: 'load' };
   private readonly received: (message: SceneMessage, view: ViewState) => void;
@@ -106,14 +105,13 @@ export class LayoutClient {
 
   private answered(message: SceneMessage): void {
     if (message.serial !== this.serial || !this.running) return;
-    const { view, since } = this.running;
+    const { view } = this.running;
     clearTimeout(this.timer);
     this.running = null;
     if (this.waiting) {
       this.next();
       return;
     }
-    this.roundTripMs = performance.now() - since;
     this.busy.value = false;
     this.received(message, view);
   }

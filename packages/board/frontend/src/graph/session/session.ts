@@ -4,6 +4,7 @@ import type { Column } from '../../api/columns.ts';
 import { startWorker } from '../../browser/workers.ts';
 import { selectedNode } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { record } from '../../testing/test_hook.ts';
 import type { Emphasis } from '../drawing/surface.ts';
 import { type GraphHeader, GraphModel } from '../model/graph_model.ts';
 import { CLOSED, decodeView, encodeView, itemOf, reveal, type ViewState } from '../model/view_state.ts';
@@ -34,7 +35,6 @@ export class Session {
   /** The item that keeps its position in the next scene, and the item that the camera shows then. */
   anchor: number | null = null;
   lookAt: LookAt | null = null;
-  layoutMs = 0;
   /** The view of the scene that is shown. */
   shownView: ViewState = CLOSED;
   private readonly stops: (() => void)[] = [];
@@ -139,7 +139,7 @@ export class Session {
   }
 
   private received(message: SceneMessage, view: ViewState): void {
-    this.layoutMs = message.milliseconds;
+    record('layout', () => ({ milliseconds: message.milliseconds }));
     this.shownView = view;
     this.scene.value = new IndexedScene(message, view.pulled);
   }

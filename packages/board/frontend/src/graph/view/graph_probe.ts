@@ -1,5 +1,5 @@
 /** window.__board.graph: what the Graph page shows, for browser tests and benchmarks. */
-import { expose } from '../../testing/test_hook.ts';
+import { expose, recorded } from '../../testing/test_hook.ts';
 import { FrameTimes } from '../canvas/frame_times.ts';
 import type { Stage } from '../canvas/stage.ts';
 import { verticesOf } from '../model/view_state.ts';
@@ -25,7 +25,7 @@ export function exposeGraph(session: Session, stage: Stage, isAddressed: () => b
       pictures: times.pictures,
       scenes: times.scenes,
       shownAt: times.shownAt,
-      layoutMs: session.layoutMs,
+      layoutMs: recorded<{ milliseconds: number }>('layout').milliseconds ?? 0,
     }));
   }
   return () => {
@@ -80,8 +80,6 @@ function describe(session: Session, stage: Stage, times: FrameTimes) {
     colour: colourMode.peek(),
     frameTimes: [...times.intervals],
     firstDrawMs: times.firstDrawMs,
-    layoutMs: session.layoutMs,
-    roundTripMs: session.layout.roundTripMs,
     bright: stage.emphasis.bright?.size ?? 0,
   };
 }

@@ -6,7 +6,7 @@ import type { Run, Tag } from '../../api/types.ts';
 import type { CardProps } from '../../cards/card.ts';
 import { chosenStep, unionOfSteps } from '../../cards/card_choice.ts';
 import { type MenuItem, useCardFrame } from '../../cards/card_frame.tsx';
-import { StepBar } from '../../cards/step_bar.tsx';
+import { CardStepBar } from '../../cards/card_step_bar.tsx';
 import { fileName } from '../../picture/download.ts';
 import { runColour } from '../../runs/colours.ts';
 import { RunName } from '../../runs/run_name.tsx';
@@ -58,7 +58,7 @@ export default function AudioCard({ tag, runs, width }: CardProps) {
       })}
       {nothing && <p class="card-note">{nothing}</p>}
       {step !== null && (
-        <StepBar
+        <CardStepBar
           label={`Step of ${name}`}
           steps={steps}
           step={step}

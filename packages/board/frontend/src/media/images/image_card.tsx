@@ -1,17 +1,16 @@
 /** The card of a tag of images: every step of each run, alone, side by side or compared. */
 import { useRef, useState } from 'preact/hooks';
 import type { CardProps } from '../../cards/card.ts';
-import { StepBar } from '../../cards/step_bar.tsx';
-import { RunName } from '../../runs/run_name.tsx';
+import { CardStepBar } from '../../cards/card_step_bar.tsx';
 import { safeText } from '../../strings/safe_text.ts';
 import { useExposed } from '../../testing/test_hook.ts';
 import { choiceOf, compare, lookOf, setChoice } from '../media_view.ts';
 import { PartnerBar } from '../partner_bar.tsx';
 import { imageKeys } from './image_keys.ts';
 import { useImageMenu } from './image_menu.ts';
-import { ImagePane, type PaneState } from './image_pane.tsx';
+import type { PaneState } from './image_pane.tsx';
+import { ImageTiles } from './image_tiles.tsx';
 import { ImageTools } from './image_tools.tsx';
-import { bestColumns } from './tile_grid.ts';
 import { useImagePanes, usePaneStates } from './use_image_panes.ts';
 
 const MOST_RUNS = 12;
@@ -19,8 +18,6 @@ const MOST_RUNS = 12;
 const TOOLS = 32;
 const STEPS = 34;
 const FOOT = 20;
-const TITLE = 20;
-const GAP = 8;
 
 export default function ImageCard({ card, tag, runs, width, height }: CardProps) {
   const shown = runs.slice(0, MOST_RUNS);
@@ -45,7 +42,6 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
     panes: [...states].map(([run, state]) => ({ run, ...state })),
   }));
 
-  const tiles = tileSizes(drawn.length || 1, width, height - (mode === 'off' ? 0 : STEPS));
   const samples = Math.max(1, ...[...states.values()].map((state) => state.samples));
   const name = safeText(tag.name, 120);
   const firstRows = panes[0] && rows.get(panes[0].run.id);
@@ -80,35 +76,27 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
         </p>
       )}
       {nothing && <p class="card-note">{nothing}</p>}
-      <div class="image-tiles" style={{ minHeight: `${tiles.room}px` }}>
-        {drawn.map(({ run, wanted }) => (
-          <figure key={run.id} style={{ width: `${tiles.width}px` }}>
-            {(shown.length > 1 || wanted.step !== step) && (
-              <figcaption>
-                <RunName run={run} />
-                {wanted.step !== step && <span class="faint"> step {wanted.step}</span>}
-              </figcaption>
-            )}
-            <ImagePane
-              wanted={wanted}
-              other={partner}
-              mode={mode}
-              wipe={wipe}
-              gain={gain}
-              adjustment={look}
-              zoom={look.zoom}
-              width={tiles.width}
-              height={tiles.height}
-              label={`${name}, run ${safeText(run.name, 120)}, step ${wanted.step}`}
-              onState={(state) => setState(run, state)}
-              onWipe={setWipe}
-              onPixel={setPixel}
-            />
-          </figure>
-        ))}
-      </div>
+      <ImageTiles
+        name={name}
+        panes={drawn}
+        step={step}
+        withRunNames={shown.length > 1}
+        width={width}
+        height={Math.max(60, height - (mode === 'off' ? 0 : STEPS) - TOOLS - STEPS - FOOT)}
+        common={{
+          other: partner,
+          mode,
+          wipe,
+          gain,
+          adjustment: look,
+          zoom: look.zoom,
+          onWipe: setWipe,
+          onPixel: setPixel,
+        }}
+        onState={setState}
+      />
       {step !== null && (
-        <StepBar
+        <CardStepBar
           label={`Step of ${name}`}
           steps={steps}
           step={step}
@@ -128,18 +116,6 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
       </p>
     </fieldset>
   );
-}
-
-/** The sizes of so many tiles, in CSS pixels, within a card of this size. */
-function tileSizes(count: number, width: number, height: number) {
-  const room = Math.max(60, height - TOOLS - STEPS - FOOT);
-  const columns = bestColumns(count, width, room);
-  const rows = Math.ceil(count / columns);
-  return {
-    room,
-    width: Math.floor((width - GAP * (columns + 1)) / columns),
-    height: Math.max(48, Math.floor((room - GAP * rows) / rows) - TITLE),
-  };
 }
 
 interface FootProps {

@@ -18,7 +18,7 @@ export interface PaneState {
   item: BlobItem | null;
 }
 
-interface PaneProps {
+export interface PaneProps {
   wanted: Wanted;
   other: Wanted | null;
   mode: Compare;

@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Camera, Screen } from '../../scene/orbit_camera.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
+import { record } from '../../testing/test_hook.ts';
 import { count } from '../../units/numbers.ts';
 import {
   boxTool,
@@ -31,22 +32,17 @@ import { useScatterPointer, useWheelZoom } from './use_scatter_pointer.ts';
 const MOVING_MS = 160;
 
 /** What tests ask for: how the points were painted, and where they are. */
-interface LastPicture {
+export interface ScatterRecord {
   painter: string;
-  screen: Screen | null;
+  screen: Screen;
   drawn: Drawn | null;
   labels: number;
-  /** Paints all layers into one canvas; null while nothing is shown. */
-  copy: (() => HTMLCanvasElement) | null;
 }
 
-export const lastPicture: LastPicture = {
-  painter: '',
-  screen: null,
-  drawn: null,
-  labels: 0,
-  copy: null,
-};
+let copyOfLayers: (() => HTMLCanvasElement) | null = null;
+
+/** Returns: all layers in one canvas; null while nothing is shown. */
+export const copyScatter = (): HTMLCanvasElement | null => copyOfLayers?.() ?? null;
 
 export function Scatter() {
   const host = useRef<HTMLDivElement>(null);
@@ -171,23 +167,20 @@ function usePainting(
       const moving = performance.now() - movedAt.current < MOVING_MS;
       const reuse = screen.current ?? undefined;
       const done = paintScatter(layers(), painter.current, picture, width, height, moving, reuse);
-      lastPicture.drawn = picture.drawn;
-      lastPicture.painter = painter.current?.kind ?? '';
+      record('scatter', () => ({ drawn: picture.drawn, painter: painter.current?.kind ?? '', ...done }));
       if (!done) return;
       screen.current = done.screen;
-      lastPicture.screen = done.screen;
-      lastPicture.labels = done.labels;
       // While the camera moves, the painter may leave points out: they follow when it rests.
       if (moving) timer = setTimeout(() => requestAnimationFrame(paint), MOVING_MS + 20);
     };
-    lastPicture.copy = () => {
+    copyOfLayers = () => {
       movedAt.current = 0;
       paint(); // WebGL clears its canvas after each frame
       return flattened(layers());
     };
     const frame = requestAnimationFrame(paint);
     return () => {
-      lastPicture.copy = null;
+      copyOfLayers = null;
       cancelAnimationFrame(frame);
       clearTimeout(timer);
     };

@@ -1,6 +1,6 @@
 /**
  * Requests about step traces and their replies (docs/board_api.md). The server calls the track of a thread a
- * lane: fields named `lane` hold the number of a track.
+ * lane, as TensorFlow's timeline.py does: fields named `lane` hold the number of a track.
  */
 import { getColumns, getJson } from '../../api/client.ts';
 import { numbers } from '../../api/columns.ts';

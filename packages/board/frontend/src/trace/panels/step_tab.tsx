@@ -6,14 +6,14 @@ import { memorySize } from '../../units/bytes.ts';
 import { nanosecondsText } from '../../units/nanoseconds.ts';
 import { count, counted, percent } from '../../units/numbers.ts';
 import { colouring, showCritical, windowOfTime } from '../address/address_fields.ts';
-import type { Stall, TraceHeader } from '../data/trace_api.ts';
+import type { Stall, Summary, Totals, TraceHeader } from '../data/trace_api.ts';
 import { LEVELS } from '../data/trace_items.ts';
 import { legendOf, themeColours } from '../draw/trace_colours.ts';
 import { groupsOf, groupTitle } from '../layout/rows.ts';
 import { fitRange } from '../layout/time_view.ts';
 import { goToSlice, selectNode } from '../state/trace_selection.ts';
 import { duration, mainTrace, timelineWidth } from '../state/trace_state.ts';
-import { BarTable } from './bar_table.tsx';
+import { type Bar, BarTable } from './bar_table.tsx';
 import { TabFailure } from './loading.tsx';
 
 const KINDS: Record<Stall['kind'], string> = {
@@ -30,104 +30,14 @@ export function StepTab() {
   const header = model?.header.value;
   const summary = model?.summary.value;
   if (!model || !header) return <p class="faint">{model?.failure.value ?? 'Reading the step…'}</p>;
-  const show = (slice: number, from: number, to: number) => {
-    windowOfTime.value = fitRange(from, to, duration.peek(), 0.4);
-    void goToSlice(model.id, slice);
-  };
   return (
     <>
       <Legend header={header} />
       {summary ? (
         <>
-          <section>
-            <h3>
-              Long waits <span class="faint">{summary.stalls.length || 'none'}</span>
-            </h3>
-            {summary.stalls.length === 0 && (
-              <p class="faint">No wait is above 1 % of the step and 3 times the median.</p>
-            )}
-            <ul class="trace-stalls">
-              {summary.stalls.slice(0, MOST_STALLS).map((stall) => (
-                <li key={`${stall.to.slice} ${stall.begin}`}>
-                  <button
-                    type="button"
-                    onClick={() => show(stall.to.slice, stall.begin, stall.begin + stall.wait_ns)}
-                  >
-                    <strong class="trace-wait">{nanosecondsText(stall.wait_ns)}</strong>
-                    <span class="trace-name">{safeText(stall.to.node, 120)}</span>
-                    <span class="faint">
-                      {KINDS[stall.kind]}
-                      {stall.from && ` — ${safeText(stall.from.node, 60)}`}
-                    </span>
-                  </button>
-                </li>
-              ))}
-            </ul>
-            {summary.stalls.length > MOST_STALLS && (
-              <p class="faint">and {summary.stalls.length - MOST_STALLS} shorter ones</p>
-            )}
-          </section>
-          <section>
-            <h3>
-              Critical path
-              <button
-                type="button"
-                class={`trace-toggle small${showCritical.value ? ' on' : ''}`}
-                aria-pressed={showCritical.value}
-                onClick={() => {
-                  showCritical.value = !showCritical.peek();
-                }}
-              >
-                Show
-              </button>
-            </h3>
-            <p class="faint">
-              {summary.critical.slices < header.slices
-                ? `${count(summary.critical.slices)} slices, `
-                : 'All slices, one after the other: '}
-              {nanosecondsText(summary.critical.self_ns)} of work; {nanosecondsText(summary.critical.gap_ns)}{' '}
-              in between ({percent(summary.critical.gap_ns / Math.max(1, header.duration_ns))}).
-            </p>
-            {summary.critical.slices < header.slices && (
-              <BarTable
-                rows={summary.critical.by_op.map((row) => ({
-                  name: row.op,
-                  op: row.op,
-                  ns: row.total_ns,
-                  count: row.count,
-                }))}
-                whole={header.duration_ns}
-                first={6}
-              />
-            )}
-          </section>
-          <section>
-            <h3>Time by op</h3>
-            <BarTable
-              rows={summary.totals.by_op.map((row) => ({
-                name: row.op,
-                op: row.op,
-                ns: row.total_ns,
-                count: row.count,
-              }))}
-              whole={summary.totals.total_ns}
-              first={8}
-            />
-          </section>
-          <section>
-            <h3>Time by node</h3>
-            <BarTable
-              rows={summary.totals.by_node.map((row) => ({
-                name: row.node,
-                op: row.op,
-                ns: row.total_ns,
-                count: row.count,
-                run: () => selectNode(row.node),
-              }))}
-              whole={summary.totals.total_ns}
-              first={8}
-            />
-          </section>
+          <LongWaits trace={model.id} stalls={summary.stalls} />
+          <CriticalPath header={header} critical={summary.critical} />
+          <TimeByName totals={summary.totals} />
           <Devices header={header} />
           <Clocks header={header} transfers={summary.transfer_count} />
         </>
@@ -136,6 +46,89 @@ export function StepTab() {
       )}
     </>
   );
+}
+
+function LongWaits({ trace, stalls }: { trace: number; stalls: Stall[] }) {
+  const show = ({ begin, wait_ns, to }: Stall) => {
+    windowOfTime.value = fitRange(begin, begin + wait_ns, duration.peek(), 0.4);
+    void goToSlice(trace, to.slice);
+  };
+  return (
+    <section>
+      <h3>
+        Long waits <span class="faint">{stalls.length || 'none'}</span>
+      </h3>
+      {stalls.length === 0 && <p class="faint">No wait is above 1 % of the step and 3 times the median.</p>}
+      <ul class="trace-stalls">
+        {stalls.slice(0, MOST_STALLS).map((stall) => (
+          <li key={`${stall.to.slice} ${stall.begin}`}>
+            <button type="button" onClick={() => show(stall)}>
+              <strong class="trace-wait">{nanosecondsText(stall.wait_ns)}</strong>
+              <span class="trace-name">{safeText(stall.to.node, 120)}</span>
+              <span class="faint">
+                {KINDS[stall.kind]}
+                {stall.from && ` — ${safeText(stall.from.node, 60)}`}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {stalls.length > MOST_STALLS && <p class="faint">and {stalls.length - MOST_STALLS} shorter ones</p>}
+    </section>
+  );
+}
+
+function CriticalPath({ header, critical }: { header: TraceHeader; critical: Summary['critical'] }) {
+  const isAll = critical.slices >= header.slices;
+  return (
+    <section>
+      <h3>
+        Critical path
+        <button
+          type="button"
+          class={`trace-toggle small${showCritical.value ? ' on' : ''}`}
+          aria-pressed={showCritical.value}
+          onClick={() => {
+            showCritical.value = !showCritical.peek();
+          }}
+        >
+          Show
+        </button>
+      </h3>
+      <p class="faint">
+        {isAll ? 'All slices, one after the other: ' : `${count(critical.slices)} slices, `}
+        {nanosecondsText(critical.self_ns)} of work; {nanosecondsText(critical.gap_ns)} in between (
+        {percent(critical.gap_ns / Math.max(1, header.duration_ns))}).
+      </p>
+      {!isAll && <BarTable rows={critical.by_op.map(barOfOp)} whole={header.duration_ns} first={6} />}
+    </section>
+  );
+}
+
+function TimeByName({ totals }: { totals: Totals }) {
+  const nodes = totals.by_node.map((row) => ({
+    name: row.node,
+    op: row.op,
+    ns: row.total_ns,
+    count: row.count,
+    run: () => selectNode(row.node),
+  }));
+  return (
+    <>
+      <section>
+        <h3>Time by op</h3>
+        <BarTable rows={totals.by_op.map(barOfOp)} whole={totals.total_ns} first={8} />
+      </section>
+      <section>
+        <h3>Time by node</h3>
+        <BarTable rows={nodes} whole={totals.total_ns} first={8} />
+      </section>
+    </>
+  );
+}
+
+function barOfOp({ op, total_ns, count }: { op: string; total_ns: number; count: number }): Bar {
+  return { name: op, op, ns: total_ns, count };
 }
 
 function Summing({ failure, retry }: { failure: string | null; retry: () => void }) {

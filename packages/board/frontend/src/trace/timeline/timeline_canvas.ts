@@ -1,6 +1,7 @@
 /** The three canvases of the timeline: drawn at most once a frame, when something changed. */
 import { signal } from '@preact/signals';
 import { themeVersion } from '../../style/theme.ts';
+import { record } from '../../testing/test_hook.ts';
 import { colouring, mark, showArrows, showCritical } from '../address/address_fields.ts';
 import { familyOfNode } from '../data/node_families.ts';
 import type { TraceItems } from '../data/trace_items.ts';
@@ -32,8 +33,6 @@ export const RULER_HEIGHT = 24;
 /** Tracks this close to the visible ones are requested too. */
 const BEYOND_PX = 200;
 
-/** When the timeline was last drawn, and whether its items were as fine as the window needs. */
-export const lastDrawn = { at: 0, sharp: false };
 /** Visible and drawn arrows of the last frame. */
 export const arrowCounts = signal<ArrowCounts>({ seen: 0, drawn: 0 });
 
@@ -145,8 +144,8 @@ export class TimelineCanvas {
     const ruler = sized(this.ruler, width, RULER_HEIGHT);
     drawRuler(ruler, width, RULER_HEIGHT, view, ink, cursor, range);
     this.drawWhole(models[0], width, ink);
-    lastDrawn.at = performance.now();
-    lastDrawn.sharp = models.every((model) => model.settled);
+    // Sharp: the items are as fine as the window needs.
+    record('timeline', () => ({ at: performance.now(), sharp: models.every((model) => model.settled) }));
     const before = arrowCounts.peek();
     if (before.seen !== left.seen || before.drawn !== left.drawn) arrowCounts.value = left;
   }

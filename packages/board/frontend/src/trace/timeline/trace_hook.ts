@@ -1,5 +1,5 @@
 /** window.__board.trace: what the Trace page shows. */
-import { expose } from '../../testing/test_hook.ts';
+import { expose, recorded } from '../../testing/test_hook.ts';
 import { colouring, comparedSteps, mark, showCritical } from '../address/address_fields.ts';
 import { found } from '../state/trace_search.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../state/trace_state.ts';
 import { hovered } from './hit_test.ts';
 import { layoutOf } from './item_rects.ts';
-import { arrowCounts, lastDrawn } from './timeline_canvas.ts';
+import { arrowCounts } from './timeline_canvas.ts';
 
 /** The state of the page; getters compute costly parts on demand. */
 expose('trace', () => {
@@ -35,7 +35,7 @@ expose('trace', () => {
     arrows: { ...arrowCounts.peek() },
     marked: model?.marked.length ?? 0,
     analysed: model?.header.peek()?.analysed ?? false,
-    drawn: { ...lastDrawn },
+    drawn: { at: 0, sharp: false, ...recorded('timeline') },
     get sections() {
       return sections.peek().map(({ trace, title, duration }) => ({ trace, title, duration }));
     },

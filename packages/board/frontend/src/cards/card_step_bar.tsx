@@ -18,7 +18,7 @@ function Sign({ path }: { path: string }) {
   );
 }
 
-interface StepBarProps {
+interface CardStepBarProps {
   /** Names the slider for screen readers. */
   label: string;
   steps: number[];
@@ -32,7 +32,16 @@ interface StepBarProps {
   onFollow?: () => void;
 }
 
-export function StepBar({ label, steps, step, own, wall, firstWall, onStep, onFollow }: StepBarProps) {
+export function CardStepBar({
+  label,
+  steps,
+  step,
+  own,
+  wall,
+  firstWall,
+  onStep,
+  onFollow,
+}: CardStepBarProps) {
   const at = Math.max(0, nearestIndex(steps, step));
   const go = (index: number) => {
     const next = steps[Math.max(0, Math.min(steps.length - 1, index))];

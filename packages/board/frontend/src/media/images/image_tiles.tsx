@@ -1,0 +1,59 @@
+/** The images of a card, one for each run, as large as the card allows. */
+import type { Run } from '../../api/types.ts';
+import { RunName } from '../../runs/run_name.tsx';
+import { safeText } from '../../strings/safe_text.ts';
+import { ImagePane, type PaneProps, type PaneState } from './image_pane.tsx';
+import { bestColumns } from './tile_grid.ts';
+import type { Pane } from './use_image_panes.ts';
+
+const TITLE_PX = 20;
+const GAP_PX = 8;
+
+interface TilesProps {
+  /** The name of the tag. */
+  name: string;
+  panes: Pane[];
+  /** The step of the card; images of another step say so. */
+  step: number | null;
+  withRunNames: boolean;
+  width: number;
+  height: number;
+  /** What all images have in common. */
+  common: Pick<PaneProps, 'other' | 'mode' | 'wipe' | 'gain' | 'adjustment' | 'zoom' | 'onWipe' | 'onPixel'>;
+  onState: (run: Run, state: PaneState) => void;
+}
+
+export function ImageTiles({ name, panes, step, withRunNames, width, height, common, onState }: TilesProps) {
+  const size = tileSize(panes.length || 1, width, height);
+  return (
+    <div class="image-tiles" style={{ minHeight: `${height}px` }}>
+      {panes.map(({ run, wanted }) => (
+        <figure key={run.id} style={{ width: `${size.width}px` }}>
+          {(withRunNames || wanted.step !== step) && (
+            <figcaption>
+              <RunName run={run} />
+              {wanted.step !== step && <span class="faint"> step {wanted.step}</span>}
+            </figcaption>
+          )}
+          <ImagePane
+            {...common}
+            {...size}
+            wanted={wanted}
+            label={`${name}, run ${safeText(run.name, 120)}, step ${wanted.step}`}
+            onState={(state) => onState(run, state)}
+          />
+        </figure>
+      ))}
+    </div>
+  );
+}
+
+/** The size of each of so many tiles within a width and a height, in CSS pixels. */
+function tileSize(count: number, width: number, height: number): { width: number; height: number } {
+  const columns = bestColumns(count, width, height);
+  const rows = Math.ceil(count / columns);
+  return {
+    width: Math.floor((width - GAP_PX * (columns + 1)) / columns),
+    height: Math.max(48, Math.floor((height - GAP_PX * rows) / rows) - TITLE_PX),
+  };
+}
