@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import wait_for_address
+from browser.page_requests import HeldRequests
 from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 
@@ -35,7 +36,6 @@ def choose(reader: GraphReader, title: str) -> None:
 
 
 def address(reader: GraphReader) -> str:
-    reader.page.wait_for_timeout(50)  # a pasted address is read in a task of its own
     wait_for_address(reader.page)
     return str(reader.page.evaluate("location.hash"))
 
@@ -101,21 +101,14 @@ def test_changing_ones_mind_while_a_graph_is_read_ends_at_the_last_choice(
     reader: GraphReader,
 ) -> None:
     first = reader.open("small")
-    held: list[Any] = []
-    reader.page.route(re.compile(r"/api/v1/graph/\d+$"), lambda route: held.append(route))
+    held = HeldRequests(reader.page, re.compile(r"/api/v1/graph/\d+$"))
     choose(reader, "twins")
     reader.page.get_by_text("Reading the graph…").wait_for()
-    while not held:
-        reader.page.wait_for_timeout(20)
-    reader.page.unroute_all()
+    held.wait()
+    held.let_new_ones_go()
     choose(reader, "small")
     state = reader.settled(lambda s: s["graph"] == "small")
-    for route in held:
-        try:
-            route.continue_()
-        except Exception as error:  # the page has given the request up
-            assert "handled" in str(error) or "intercepted" in str(error).lower()
-    reader.page.wait_for_timeout(300)  # nothing may come of the late reply
+    held.release()
     state = reader.settled()
     assert state["graph"] == "small"
     assert reader.names(state) == reader.names(first)
@@ -124,14 +117,11 @@ def test_changing_ones_mind_while_a_graph_is_read_ends_at_the_last_choice(
 
 def test_a_graph_whose_reading_is_left_behind_does_not_come_after(reader: GraphReader) -> None:
     reader.open("small")
-    held: list[Any] = []
-    reader.page.route(re.compile(r"/api/v1/graph/\d+$"), lambda route: held.append(route))
+    held = HeldRequests(reader.page, re.compile(r"/api/v1/graph/\d+$"))
     choose(reader, "twins")
-    while not held:
-        reader.page.wait_for_timeout(20)
+    held.wait()
     reader.page.get_by_role("link", name="Metrics").click()
-    reader.page.unroute_all()
-    reader.page.wait_for_timeout(300)  # nothing may come of the late reply
+    held.release()
     assert reader.page.evaluate("window.__board.graph ?? null") is None
     reader.page.get_by_role("link", name="Graph", exact=True).click()
     state = reader.settled(lambda s: s["graph"] == "twins")

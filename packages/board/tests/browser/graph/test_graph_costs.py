@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from browser.page_requests import HeldRequests
 from fixtures import graphs
 from fixtures.traces import metadata_of, node_stats, write_log
 from graph_reader import GraphReader, write_graph
@@ -108,23 +109,16 @@ def test_answers_that_come_late_do_not_replace_newer_ones(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     reader = GraphReader(page, board_server(logs(tmp_path)).url)
-    held: list[Any] = []
-    page.route("**/costs?*", lambda route: held.append(route))
+    held = HeldRequests(page, "**/costs?*")
     reader.open("traced", "&colour=time")
     legend = page.get_by_label("Colours: time")
     legend.get_by_text("Reading the traced steps…").wait_for()
-    while not held:
-        page.wait_for_timeout(20)
-    page.unroute_all()
+    held.wait()
+    held.let_new_ones_go()
     page.get_by_role("button", name="Steps: 3").click()
     page.get_by_role("checkbox", name="step 2").first.uncheck()
     legend.get_by_text("Medians of 2 steps.").wait_for()
-    for route in held:
-        try:
-            route.continue_()
-        except Exception as error:  # the page has given the request up
-            assert "handled" in str(error) or "intercepted" in str(error).lower()
-    page.wait_for_timeout(300)  # nothing may come of the late reply
+    held.release()
     assert legend.get_by_text("Medians of 2 steps.").count() == 1
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.page_requests import HeldRequests
 from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 from test_graph_address import choose
@@ -112,10 +113,9 @@ def test_another_graph_is_not_painted_with_the_difference_of_the_one_before(
     reader: GraphReader,
 ) -> None:
     compare(reader)
-    held: list[Any] = []
-    reader.page.route("**/graph/diff*", lambda route: held.append(route))
+    held = HeldRequests(reader.page, "**/graph/diff*")
     choose(reader, "twins")
     state = reader.settled(lambda s: s["graph"] == "twins")
     reader.page.get_by_label("Colours: difference").get_by_text("Comparing…").wait_for()
     assert len({item["fill"] for item in state["items"]}) == 1
-    reader.page.unroute_all()
+    held.release()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.page_requests import wait_for_rest
 from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 
@@ -42,8 +43,9 @@ def test_an_uploaded_file_is_shown_and_opened_again_it_is_the_same(
     reader.toggle("original")
     choice = reader.page.get_by_role("combobox", name="Graph", exact=True)
     listed = choice.locator("option").count()
-    upload.set_input_files(str(file))
-    reader.page.wait_for_timeout(800)
+    with reader.page.expect_response(lambda reply: reply.request.method == "POST"):
+        upload.set_input_files(str(file))
+    wait_for_rest(reader.page)
     again = reader.settled(lambda s: "frozen" in s["graph"])
     assert (again["key"], choice.locator("option").count()) == (state["key"], listed)
     assert reader.item("original", again)["kind"] == "open"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import wait_for_address
+from browser.page_requests import round_trip
 from fixtures import graphs
 from graph_reader import GraphReader, write_graph
 
@@ -306,7 +307,7 @@ def test_names_that_are_scripts_stay_text(page: Any, board_server: Any, tmp_path
     state = reader.open("hostile")
     for item in [i for i in state["items"] if i["label"].startswith("evil_")]:
         reader.select(item["label"])
-    page.wait_for_timeout(200)  # a picture would have failed and opened a dialog by now
+    round_trip(page)  # a picture would have failed and opened a dialog by now
     assert page.locator("img[src=x], b:has-text('Op') >> text=/^Op$/").count() == 0
     assert dialogs == []
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import WALL, chart, open_view, settled, until, write_run
+from browser.page_requests import HeldRequests, round_trip
 from fixtures.event_logs import simple_event
 
 from headrace.formats.event_file import EventFileWriter
@@ -20,23 +21,19 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class HeldRequests:
-    """Holds back the requests for smoothed curves, or fails them with `status`."""
+SCALARS = "**/api/v1/scalars"
 
-    def __init__(self, page: Any) -> None:
-        self.held: list[Any] = []
-        self.status: int | None = None
-        page.route("**/api/v1/scalars", self._meet)
 
-    def _meet(self, route: Any) -> None:
-        body = json.loads(route.request.post_data)
-        if not any(query["smooth"] for query in body["queries"]):
-            route.continue_()
-        elif self.status:
-            text = json.dumps({"error": "the server has no time"})
-            route.fulfill(status=self.status, content_type="application/json", body=text)
-        else:
-            self.held.append(route)
+def is_smoothed(request: Any) -> bool:
+    """Whether a request asks for smoothed curves."""
+    return any(query["smooth"] for query in request.post_data_json["queries"])
+
+
+def refuse_smoothed(route: Any) -> None:
+    if is_smoothed(route.request):
+        route.fulfill(status=503, json={"error": "the server has no time"})
+    else:
+        route.continue_()
 
 
 def smooth(page: Any, amount: int) -> None:
@@ -46,16 +43,14 @@ def smooth(page: Any, amount: int) -> None:
 def test_an_answer_to_settings_that_were_left_is_not_drawn(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
-    held_requests = HeldRequests(page)
+    held = HeldRequests(page, SCALARS, is_smoothed)
     open_view(page, board_server(logdir).url)
     before = chart(page, "loss")["curves"][0]["y"]
     smooth(page, 700)
-    assert until(lambda: page.wait_for_timeout(20) or held_requests.held)
+    held.wait()
     smooth(page, 0)
-    page.wait_for_timeout(100)
-    for route in held_requests.held:
-        route.continue_()
-    page.wait_for_timeout(300)  # nothing may come of the late reply
+    round_trip(page)
+    held.release()
     (curve,) = chart(page, "loss")["curves"]
     assert curve["raw"] is None
     assert curve["y"] == before
@@ -64,8 +59,7 @@ def test_an_answer_to_settings_that_were_left_is_not_drawn(
 def test_a_failed_request_leaves_the_chart_says_so_and_may_be_tried_again(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
-    held_requests = HeldRequests(page)
-    held_requests.status = 503
+    page.route(SCALARS, refuse_smoothed)
     open_view(page, board_server(logdir).url)
     before = chart(page, "loss")["curves"][0]["y"]
     smooth(page, 700)
@@ -73,7 +67,7 @@ def test_a_failed_request_leaves_the_chart_says_so_and_may_be_tried_again(
     note.wait_for()
     assert "the server has no time" in note.inner_text()
     assert chart(page, "loss")["curves"][0]["y"] == before
-    page.unroute("**/api/v1/scalars")
+    page.unroute(SCALARS)
     note.get_by_role("button", name="Try again").click()
     assert until(lambda: chart(page, "loss")["curves"][0]["raw"])
     assert note.count() == 0
@@ -88,13 +82,12 @@ def test_after_a_try_again_only_what_grew_is_asked_for(
     with EventFileWriter(tmp_path / "grows") as writer:
         writer.write(simple_event(0, WALL, [("loss", 1.0)]))
         writer.flush()
-        held_requests = HeldRequests(page)
-        held_requests.status = 503
+        page.route(SCALARS, refuse_smoothed)
         open_view(page, board_server(tmp_path).url)
         settled(page)
         smooth(page, 700)
         page.locator(".chart-note").wait_for()
-        page.unroute("**/api/v1/scalars")
+        page.unroute(SCALARS)
         asked: list[list[int]] = []
         page.on(
             "request",
@@ -121,7 +114,7 @@ def test_a_double_click_resets_the_zoom_and_leaves_the_step_cursor(
     box = page.locator(".chart").first.bounding_box()
     page.mouse.dblclick(box["x"] + 200, box["y"] + 90)
     assert until(lambda: chart(page, "loss")["view"]["x"] == [0, 99])
-    page.wait_for_timeout(300)  # a single click would have taken effect by now
+    page.wait_for_timeout(300)  # longer than the page waits for the second click of two
     assert page.get_by_label("Step", exact=True).input_value() == "7"
     assert page.locator(".tooltip.pinned").count() == 0
     page.mouse.click(box["x"] + 200, box["y"] + 90)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import until
+from browser.page_requests import wait_for_rest
 from fixtures import corrupted_logs, media_logs
 
 from headrace.formats.event_file import EventFileWriter
@@ -103,7 +104,8 @@ _SCROLL = """() => {
 
 
 def rest(page: Any) -> dict[str, Any]:
-    page.wait_for_timeout(200)  # what an element of a log loads or runs would be there by now
+    """Returns what is there once all that an element of a log loads or runs would be there."""
+    wait_for_rest(page)
     return page.evaluate(_LOOK)
 
 
@@ -127,12 +129,11 @@ def test_no_name_or_text_becomes_more_than_text(
     page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     page.goto(board_server(logdir).url + f"#/{view}")
     page.get_by_role("main").wait_for()
-    page.wait_for_timeout(1000)  # most of what the log has is on the page by now
     assert rest(page) == CLEAN
     for _ in range(12):
         if not page.evaluate(_SCROLL):
             break
-        page.wait_for_timeout(120)  # cards that come into sight fetch their data
+        wait_for_rest(page)  # cards that come into sight fetch their data
     assert rest(page) == CLEAN
 
 

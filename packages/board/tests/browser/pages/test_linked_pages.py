@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser.metrics_view import address, settled, wait_for_address
+from browser.page_requests import wait_for_rest
 from fixtures import traces
 from PIL import Image
 
@@ -57,11 +59,11 @@ def test_a_click_on_a_spike_moves_pictures_histograms_and_traces_to_its_step(
 ) -> None:
     page.goto(board_server(logdir).url + "#/metrics")
     page.wait_for_function("() => window.__board?.metrics?.idle && __board.images?.length > 0")
-    page.wait_for_timeout(500)
+    settled(page)
     chart = page.evaluate("__board.metrics.charts.find((c) => c.curves[0].tag === 'loss')")
     plot, (lo, hi) = chart["plot"], chart["view"]["x"]
     page.wait_for_function("() => __board.histograms[0].facets[0]?.layers[0]?.steps.length === 11")
-    page.wait_for_timeout(300)
+    wait_for_rest(page, HISTOGRAM)
     plain = page.evaluate(HISTOGRAM)
     canvas = page.locator("[aria-roledescription=chart]").first.bounding_box()
     x = canvas["x"] + plot["left"] + plot["width"] * (SPIKE - lo) / (hi - lo)
@@ -70,7 +72,8 @@ def test_a_click_on_a_spike_moves_pictures_histograms_and_traces_to_its_step(
     page.wait_for_function(f"() => __board.images[0].step === {SPIKE}")
     # The ridge of the step stands out, which is all that a histogram card changes by it.
     page.wait_for_function(f"(before) => {HISTOGRAM} !== before", arg=plain)
-    assert "step=60" in page.evaluate("(new Promise(r => setTimeout(() => r(location.hash), 400)))")
+    wait_for_address(page)
+    assert "step=60" in address(page)
     page.get_by_role("link", name="Trace").click()
     page.wait_for_function(f"() => window.__board?.trace?.chosen?.step === {SPIKE}")
 

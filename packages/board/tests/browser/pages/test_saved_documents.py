@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import WALL, open_view, settled, until, write_run
+from browser.page_requests import HeldRequests
 
 
 @pytest.fixture
@@ -142,17 +143,13 @@ def test_a_slow_save_does_not_conflict_with_what_is_typed_meanwhile(
     state = tmp_path / "state.json"
     board = board_server(logdir, "--state", str(state))
     note = open_notes(page, board.url, "first")
-    held: list[Any] = []
-    page.route(
-        "**/api/v1/state/notes",
-        lambda route: route.continue_() if held else held.append(route),
-    )
+    held = HeldRequests(page, "**/api/v1/state/notes")
     write(page, note, "one")
-    assert until(lambda: held or page.wait_for_timeout(50), 10)
+    held.wait()
+    held.let_new_ones_go()
     write(page, note, "two")
-    page.wait_for_timeout(800)  # twice the delay after which a note is saved
+    page.wait_for_timeout(800)  # twice the delay after which the page saves a note
     assert saved(state, "first") is None, "one save at a time"
-    held[0].continue_()
-    page.unroute("**/api/v1/state/notes")
+    held.release()
     assert until(lambda: saved(state, "first") == "two", 10)
     assert note.input_value() == "two"

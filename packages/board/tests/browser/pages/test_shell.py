@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import WALL, open_view, settled, until
+from browser.page_requests import round_trip
 from fixtures import graphs
 from fixtures.event_logs import simple_event
 
@@ -54,7 +55,7 @@ def test_a_chosen_theme_outlives_a_change_of_the_system(shown: Any) -> None:
     assert until(lambda: theme(shown) == "light")
     shown.emulate_media(color_scheme="light")
     shown.emulate_media(color_scheme="dark")
-    shown.wait_for_timeout(200)  # the system's theme would be there by now
+    round_trip(shown)  # the system's theme would be there by now
     assert theme(shown) == "light"
     shown.reload()
     assert until(lambda: theme(shown) == "light")

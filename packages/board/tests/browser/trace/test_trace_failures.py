@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.page_requests import HeldRequests, wait_for_rest
 from fixtures.traces import metadata_of, two_tasks, write_log
 from test_trace_page import open_trace, trace, until
 
@@ -28,8 +28,7 @@ def refuse(route: Any) -> None:
 
 
 def test_a_trace_that_is_being_read_shows_its_size(page: Any, url: str) -> None:
-    held: list[Any] = []
-    page.route("**/api/v1/trace/*?px=*", lambda route: held.append(route))
+    held = HeldRequests(page, "**/api/v1/trace/*?px=*")
     page.goto(f"{url}#/trace?step=3")
     opening = page.locator(".trace-opening")
     opening.wait_for()
@@ -37,9 +36,7 @@ def test_a_trace_that_is_being_read_shows_its_size(page: Any, url: str) -> None:
     assert "Reading step 3, 9" in opening.inner_text()
     assert "B…" in opening.inner_text()
     assert "Reading the step" in page.locator(".trace-panel").inner_text()
-    (reading,) = held
-    reading.continue_()
-    page.unroute("**/api/v1/trace/*?px=*")
+    held.release()
     until(page, "window.__board.trace.drawn.sharp")
     opening.wait_for(state="detached")
 
@@ -75,20 +72,12 @@ def test_a_summary_that_fails_leaves_the_lanes_and_can_be_tried_again(page: Any,
 
 def test_a_window_that_cannot_be_read_is_reported_and_retried(page: Any, url: str) -> None:
     open_trace(page, url)
-    refused: list[float] = []
-
-    def gone(route: Any) -> None:
-        refuse(route)
-        refused.append(time.monotonic())
-
-    page.route("**/api/v1/trace/*?t0=*", gone)
+    page.route("**/api/v1/trace/*?t0=*", refuse)
     page.locator(".trace-canvas").focus()
     for _ in range(4):
         page.keyboard.press("w")
     page.locator(".trace-notices").get_by_text("the disk is gone").first.wait_for()
-    # The view moves for some frames, and each asks anew: the last must have been refused, too.
-    while time.monotonic() - refused[-1] < 1:
-        page.wait_for_timeout(100)
+    wait_for_rest(page)  # the view moves for some frames, and each asks anew
     assert not trace(page)["drawn"]["sharp"]
     page.unroute("**/api/v1/trace/*?t0=*")
     page.locator(".trace-notices").get_by_role("button", name="Try again").click()
@@ -127,5 +116,5 @@ def test_a_trace_without_slices_shows_only_that(
     page.goto(f"{board_server(tmp_path).url}#/trace")
     page.get_by_text("This trace has no slices").wait_for()
     until(page, "window.__board.trace.stalls !== null")
-    page.wait_for_timeout(300)  # a notice would be there by now
+    wait_for_rest(page)  # a notice would be there by now
     assert page.locator(".trace-notices").count() == 0

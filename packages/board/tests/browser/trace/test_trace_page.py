@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.page_requests import HeldRequests
 from fixtures.traces import metadata_of, node_stats, planted_trace, two_tasks, write_log
 
 from headrace.formats.event_file import EventFileWriter
@@ -406,15 +407,11 @@ def test_of_two_slices_that_are_chosen_the_last_stays_selected(page: Any, url: s
     first, last = (
         next(i for i in shown["items"] if i["name"] == name) for name in ("a/MatMul", "b/Conv2D")
     )
-    held: list[Any] = []
-    late = f"**/api/v1/trace/*/slice?slice={first['slice']}"
-    page.route(late, lambda route: held.append(route))
+    held = HeldRequests(page, f"**/api/v1/trace/*/slice?slice={first['slice']}")
     for item in (first, last):
         page.mouse.click(item["x"] + item["width"] / 2, item["y"] + item["height"] / 2)
     until(page, "window.__board.trace.selected?.node === 'b/Conv2D'")
-    with page.expect_response(late):
-        held[0].continue_()
-    page.wait_for_timeout(200)  # the page would have followed the reply by now
+    held.release()
     assert trace(page)["selected"]["node"] == "b/Conv2D"
 
 
@@ -479,5 +476,5 @@ def test_a_step_that_is_short_in_a_long_window_is_asked_for_once(page: Any, url:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "?t0=" in request.url else None)
     open_trace(page, url, "?trun=small&tv=-200000~400000")
-    page.wait_for_timeout(700)  # what lies around is fetched, too
+    page.wait_for_timeout(700)  # 5 times the rest after which the page fetches what lies around
     assert 1 <= len(asked) <= 4, asked
