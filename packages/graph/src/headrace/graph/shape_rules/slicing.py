@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from headrace.graph.framework.op_registry import shape_rule
 from headrace.graph.framework.shape_query import ShapeQuery
-from headrace.graph.shape_rules.algebra import Shape, ints, show, with_rank
+from headrace.graph.shape_rules.algebra import Shape, ints, show
 
 Shapes = list[Shape]
 
@@ -12,42 +14,63 @@ Shapes = list[Shape]
 @shape_rule("slice")
 def slice_rule(op: ShapeQuery) -> Shapes:
     x, begin, size = op.inputs[0], ints(op, 1), ints(op, 2)
-    given_b, given_s = with_rank(op.inputs[1], 1, "begin"), with_rank(op.inputs[2], 1, "size")
-    rank = len(x) if x is not None else given_b[0] if given_b[0] is not None else given_s[0]
+    rank = _rank_of_slice(op.inputs)
     if rank is None:
         return [None]
-    for n in (given_b[0], given_s[0]):
-        if n is not None and n != rank:
-            shown = show((None,) * rank if x is None else x)
-            raise ValueError(f"begin or size of {n} numbers does not fit {shown}")
     if x is None:
         x = (None,) * rank
     if size is None:
         partly = op.value_as_shape(2)
         return [(None,) * rank if partly is None else partly]
-    if begin is None:
-        return [tuple([None if s < 0 else s for s in size])]
     out: list[int | None] = []
-    for d, b, s in zip(x, begin, size, strict=True):
-        if b < 0 or s < -1 or (d is not None and b + max(s, 0) > d):
-            raise ValueError(f"begin {show(begin)} and size {show(size)} do not fit {show(x)}")
-        out.append(s if s >= 0 else None if d is None else d - b)
+    for i, (d, s) in enumerate(zip(x, size, strict=True)):
+        b = 0 if begin is None else begin[i]
+        if b < 0 or (d is not None and b > d):
+            raise ValueError(f"Expected begin[{i}] in [0, {_known(d)}], but got {b}")
+        left = None if d is None else d - b
+        if s < -1 or (left is not None and s > left):
+            raise ValueError(f"Expected size[{i}] in [0, {_known(left)}], but got {s}")
+        out.append(s if s >= 0 else None if begin is None else left)
     return [tuple(out)]
+
+
+def _known(d: int | None) -> str:
+    return "?" if d is None else str(d)
+
+
+def _rank_of_slice(inputs: Sequence[Shape]) -> int | None:
+    """Returns the rank of the input of Slice, or None; begin and size have as many elements."""
+    x, begin, size = inputs[:3]
+    ranks = [s[0] for s in (begin, size) if s and s[0] is not None]
+    rank = len(x) if x is not None else ranks[0] if ranks else None
+    if any(len(s) != 1 for s in (begin, size) if s is not None) or any(n != rank for n in ranks):
+        raise ValueError(
+            f"Expected begin and size arguments to be 1-D tensors of size {_known(rank)}, "
+            f"but got shapes {show(begin)} and {show(size)} instead."
+        )
+    return rank
 
 
 @shape_rule("strided_slice")
 def strided_slice(op: ShapeQuery) -> Shapes:
     x = op.inputs[0]
     begin, end, strides = ints(op, 1), ints(op, 2), ints(op, 3)
-    lengths = [with_rank(op.inputs[i], 1, ("", "begin", "end", "strides")[i])[0] for i in (1, 2, 3)]
-    n = next((length for length in lengths if length is not None), None)
-    if any(length not in (n, None) for length in lengths):
-        raise ValueError(
-            f"begin, end and strides differ in length: {lengths[0]}, {lengths[1]}, {lengths[2]}"
-        )
+    n = _entries_of_strided_slice(op.inputs[1:4])
     if x is None or n is None:
         return [None]
     return [_strided(op, x, n, begin, end, strides)]
+
+
+def _entries_of_strided_slice(shapes: Sequence[Shape]) -> int | None:
+    """Returns the length of begin, end and strides, or None."""
+    lengths = {s[0] for s in shapes if s and s[0] is not None}
+    if len(lengths) > 1 or any(len(s) != 1 for s in shapes if s is not None):
+        begin, end, strides = map(show, shapes)
+        raise ValueError(
+            "Expected begin, end, and strides to be 1D equal size tensors, but got shapes "
+            f"{begin}, {end}, and {strides} instead."
+        )
+    return lengths.pop() if lengths else None
 
 
 def _strided(
@@ -62,13 +85,15 @@ def _strided(
     begin_mask, end_mask = attrs["begin_mask"], attrs["end_mask"]
     ellipsis, new_axis = attrs["ellipsis_mask"], attrs["new_axis_mask"]
     shrink = attrs["shrink_axis_mask"]
-    if ellipsis & ((1 << n) - 1) & (ellipsis - 1):
-        raise ValueError("more than one ellipsis")
+    if ellipsis & (ellipsis - 1):
+        raise ValueError("Multiple ellipses in slice spec not allowed")
     at_ellipsis = next((i for i in range(n) if ellipsis >> i & 1), n)
     # A new axis has no dimension of x; if both bits are set, the ellipsis takes precedence.
     used = sum(1 for i in range(n) if i != at_ellipsis and not new_axis >> i & 1)
     if used > len(x):
-        raise ValueError(f"too many indices, {used}, for {show(x)}")
+        raise ValueError(
+            f"Index out of range using input dim {len(x)}; input has only {len(x)} dims"
+        )
     out: list[int | None] = []
     at = 0
     for i in range(n):
@@ -86,7 +111,7 @@ def _strided(
                 begin_mask >> i & 1,
                 end_mask >> i & 1,
                 shrink >> i & 1,
-                (i, at, x),
+                at,
             )
             if not shrink >> i & 1:
                 out.append(one)
@@ -102,18 +127,17 @@ def _interval(
     from_start: int,
     to_end: int,
     shrink: int,
-    where: tuple[int, int, tuple[int | None, ...]],
+    at: int,
 ) -> int | None:
-    """Returns the number of elements that one index selects in a dimension."""
-    i, at, x = where
+    """Returns the number of elements that one entry selects in dimension `at`, of size d."""
     if stride == 0:
-        raise ValueError(f"strides[{i}] must not be 0")
+        raise ValueError(f"strides[{at}] must be non-zero")
     if shrink:
         if stride is not None and stride < 0:
-            raise ValueError(f"strides[{i}] must be positive, since one element is taken")
+            raise ValueError("only stride 1 allowed on non-range indexing.")
         # begin_mask is ignored for a shrunk axis.
         if begin is not None and d is not None and not -d <= begin < d:
-            raise ValueError(f"index {begin} of dimension {at} is outside of {show(x)}")
+            raise ValueError(f"slice index {begin} of dimension {at} out of bounds.")
         return 1
     if stride is None:
         return None

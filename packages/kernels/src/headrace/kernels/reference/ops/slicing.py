@@ -14,17 +14,18 @@ from headrace.kernels.reference.registry import Attrs, kernel
 @kernel("Slice")
 def slice_(attrs: Attrs, x: np.ndarray, begin: np.ndarray, size: np.ndarray) -> np.ndarray:
     if not begin.shape == size.shape == (x.ndim,):
-        raise ValueError(f"begin and size must have {x.ndim} elements: {begin} and {size}")
+        raise _invalid(
+            f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got "
+            f"shapes {list(begin.shape)} and {list(size.shape)} instead."
+        )
     ranges = []
     for axis, (start, count) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
-        stop = x.shape[axis] if count == -1 else start + count
-        if not 0 <= start <= stop <= x.shape[axis]:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Expected begin[{axis}] in [0, {x.shape[axis]}] and size[{axis}] in "
-                f"[-1, {x.shape[axis] - start}], but got {start} and {count}",
-            )
+        length = x.shape[axis]
+        if not 0 <= start <= length:
+            raise _invalid(f"Expected begin[{axis}] in [0, {length}], but got {start}")
+        if not -1 <= count <= length - start:
+            raise _invalid(f"Expected size[{axis}] in [0, {length - start}], but got {count}")
+        stop = length if count == -1 else start + count
         ranges.append(slice(start, stop))
     return np.array(x[tuple(ranges)], x.dtype)
 
@@ -59,13 +60,6 @@ def tensor_strided_slice_update(
     strides: np.ndarray,
     value: np.ndarray,
 ) -> np.ndarray:
-    if begin.ndim != 1 or not begin.shape == end.shape == strides.shape:
-        raise InvalidArgumentError(
-            None,
-            None,
-            "Expected begin, end, and strides to be 1D equal size tensors, but got shapes "
-            f"{list(begin.shape)}, {list(end.shape)}, and {list(strides.shape)} instead.",
-        )
     result = x.copy()
     index = strided_index(attrs, x.shape, begin, end, strides)
     if result[index].size:
@@ -77,11 +71,22 @@ def strided_index(
     attrs: Attrs, shape: tuple[int, ...], begin: Any, end: Any, strides: Any
 ) -> tuple[Any, ...]:
     """The index that means to NumPy what the masks, begin, end and strides mean to TensorFlow."""
+    if begin.ndim != 1 or not begin.shape == end.shape == strides.shape:
+        raise _invalid(
+            "Expected begin, end, and strides to be 1D equal size tensors, but got shapes "
+            f"{list(begin.shape)}, {list(end.shape)}, and {list(strides.shape)} instead."
+        )
+    if attrs["ellipsis_mask"] & (attrs["ellipsis_mask"] - 1):
+        raise _invalid("Multiple ellipses in slice spec not allowed")
     rows = list(zip(begin.tolist(), end.tolist(), strides.tolist(), strict=True))
     named = sum(
         not _bit(attrs, "ellipsis_mask", i) and not _bit(attrs, "new_axis_mask", i)
         for i in range(len(rows))
     )
+    if named > len(shape):
+        raise _invalid(
+            f"Index out of range using input dim {len(shape)}; input has only {len(shape)} dims"
+        )
     index: list[Any] = []
     axis = 0
     for i, (start, stop, step) in enumerate(rows):
@@ -90,21 +95,30 @@ def strided_index(
             axis = len(shape) - (named - axis)
         elif _bit(attrs, "new_axis_mask", i):
             index.append(None)
-        elif step == 0:
-            raise InvalidArgumentError(None, None, f"strides[{i}] must be non-zero")
-        elif _bit(attrs, "shrink_axis_mask", i):
-            if not -shape[axis] <= start < shape[axis]:
-                raise InvalidArgumentError(
-                    None, None, f"slice index {start} of dimension {axis} out of bounds."
-                )
-            index.append(start)
-            axis += 1
         else:
-            first = None if _bit(attrs, "begin_mask", i) else start
-            last = None if _bit(attrs, "end_mask", i) else stop
-            index.append(slice(first, last, step))
+            index.append(_entry(attrs, i, axis, shape[axis], (start, stop, step)))
             axis += 1
     return tuple(index)
+
+
+def _entry(attrs: Attrs, i: int, axis: int, length: int, row: tuple[int, int, int]) -> int | slice:
+    """The NumPy index of entry i, which selects from one axis."""
+    start, stop, step = row
+    if step == 0:
+        raise _invalid(f"strides[{axis}] must be non-zero")
+    if _bit(attrs, "shrink_axis_mask", i):
+        if step < 0:
+            raise _invalid("only stride 1 allowed on non-range indexing.")
+        if not -length <= start < length:
+            raise _invalid(f"slice index {start} of dimension {axis} out of bounds.")
+        return start
+    first = None if _bit(attrs, "begin_mask", i) else start
+    last = None if _bit(attrs, "end_mask", i) else stop
+    return slice(first, last, step)
+
+
+def _invalid(message: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, message)
 
 
 def _bit(attrs: Attrs, mask: str, position: int) -> bool:

@@ -92,12 +92,17 @@ static inline int64_t hr_times(int64_t a, int64_t b) {
   return a * b;
 }
 
-/* Sets the shape of output i; fails for a shape that no memory could hold. */
-static inline hr_code hr_set_dims(hr_request* r, int32_t i, const int64_t* dims, int64_t rank) {
-  hr_text text;
+static inline hr_code hr_check_rank(hr_request* r, int64_t rank) {
   if (rank > HR_MAX_RANK)
     return hr_request_fail(r, HR_UNIMPLEMENTED, "output would have %d dimensions, above %d",
                            (int)rank, HR_MAX_RANK);
+  return HR_OK;
+}
+
+/* Sets the shape of output i; fails for a shape that no memory could hold. */
+static inline hr_code hr_set_dims(hr_request* r, int32_t i, const int64_t* dims, int64_t rank) {
+  hr_text text;
+  HR_TRY(hr_check_rank(r, rank));
   hr_tensor* out = r->outputs[i];
   int64_t n = 1;
   int empty = 0;
