@@ -1,5 +1,4 @@
 // Creates tensors: Fill, ZerosLike, Range, LinSpace, OneHot, Diag, ...
-#include <cmath>
 #include <cstring>
 
 #include "loops/elements.hpp"
@@ -78,34 +77,29 @@ hr_code compute_range(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
 }
 
 template <class T> hr_code prepare_range_of(hr_request* r) {
-  using C = Compute<T>;
-  const C start = *read<T>(r->inputs[0]), limit = *read<T>(r->inputs[1]),
-          delta = *read<T>(r->inputs[2]);
-  if (delta == C(0)) return hr_request_fail(r, HR_INVALID_ARGUMENT, "delta must not be 0");
-  const bool wrong_way = delta > C(0) ? start > limit : start < limit;
-  if (wrong_way)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "start %g does not lead to limit %g by delta %g",
-                           double(start), double(limit), double(delta));
-  int64_t n;
-  if constexpr (std::is_integral_v<C>) {
-    const uint64_t span =
-        delta > 0 ? uint64_t(limit) - uint64_t(start) : uint64_t(start) - uint64_t(limit);
-    const uint64_t step = delta > 0 ? uint64_t(delta) : uint64_t(0) - uint64_t(delta);
-    n = int64_t(span / step + (span % step != 0));
-  } else {
-    const double count = std::ceil(std::fabs((double(limit) - double(start)) / double(delta)));
-    if (!(count < 9e15)) return hr_request_fail(r, HR_INVALID_ARGUMENT, "a range without end");
-    n = int64_t(count);
-  }
-  set_shape(r->outputs[0], {n});
   r->compute = compute_range<T>;
-  return HR_OK;
+  if constexpr (!is_small_float<T>) {
+    HR_APPLY_RULE(range, r);
+    return HR_OK;
+  } else {
+    // The rule reads no values of 16-bit types: their range is counted in float.
+    float values[3];
+    hr_tensor wide[3];
+    const hr_tensor* inputs[3] = {&wide[0], &wide[1], &wide[2]};
+    for (int i = 0; i < 3; ++i) {
+      wide[i] = *r->inputs[i];
+      values[i] = hr_elements(&wide[i]) ? float(*read<T>(&wide[i])) : 0.0f;
+      wide[i].dtype = HR_FLOAT;
+      wide[i].data = &values[i];
+    }
+    hr_request as_float = *r;
+    as_float.inputs = inputs;
+    HR_APPLY_RULE(range, &as_float);
+    return HR_OK;
+  }
 }
 
 hr_code prepare_range(void*, hr_request* r) {
-  for (int i = 0; i < 3; ++i)
-    if (r->inputs[i]->rank != 0)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "start, limit and delta must be scalars");
   using Prepared = hr_code (*)(hr_request*);
   const Prepared prepared = with_type(r->inputs[0]->dtype, Reals{}, [](auto t) -> Prepared {
     return prepare_range_of<typename decltype(t)::type>;
@@ -131,11 +125,7 @@ hr_code compute_linspace(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
 hr_code prepare_linspace(void*, hr_request* r) {
   if (hr_code code = need_scalar(r, 0, "start")) return code;
   if (hr_code code = need_scalar(r, 1, "stop")) return code;
-  if (hr_code code = need_scalar(r, 2, "num")) return code;
-  const int64_t n = int_at(r->inputs[2], 0);
-  if (n <= 0)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "num must be above 0, is %lld", (long long)n);
-  set_shape(r->outputs[0], {n});
+  HR_APPLY_RULE(linspace, r);
   r->compute = with_type(r->inputs[0]->dtype, Floats{}, [](auto t) -> hr_compute {
     return compute_linspace<typename decltype(t)::type>;
   });
@@ -221,12 +211,7 @@ hr_code compute_diag_part(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_
 }
 
 hr_code prepare_diag_part(void*, hr_request* r) {
-  const hr_tensor* x = r->inputs[0];
-  const int32_t half = x->rank / 2;
-  if (x->rank == 0 || x->rank % 2 || !std::equal(x->dims, x->dims + half, x->dims + half))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "shape %s is not of the form [D..., D...]",
-                           (const char*)ShapeText(x));
-  set_shape(r->outputs[0], half, x->dims);
+  HR_APPLY_RULE(diag_part, r);
   return HR_OK;
 }
 

@@ -42,18 +42,8 @@ hr_code compute_pad_v2(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* 
 hr_code prepare_pad(void*, hr_request* r) {
   HR_APPLY_RULE(pad, r);
   const hr_tensor *x = r->inputs[0], *p = r->inputs[1];
-  int64_t dims[HR_MAX_RANK], to[HR_MAX_RANK], from[HR_MAX_RANK], offset = 0;
-  if (hr_elements(p) != 2 * x->rank)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "paddings is %s for rank %d",
-                           (const char*)ShapeText(p), int(x->rank));
-  for (int32_t d = 0; d < x->rank; ++d) {
-    if (int_at(p, 2 * d) < 0 || int_at(p, 2 * d + 1) < 0)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT, "paddings of dimension %d are negative",
-                             int(d));
-    dims[d] = x->dims[d] + int_at(p, 2 * d) + int_at(p, 2 * d + 1);
-  }
-  set_shape(r->outputs[0], x->rank, dims);
-  row_major(x->rank, dims, to);
+  int64_t to[HR_MAX_RANK], from[HR_MAX_RANK], offset = 0;
+  row_major(x->rank, r->outputs[0]->dims, to);
   row_major(x->rank, x->dims, from);
   for (int32_t d = 0; d < x->rank; ++d) offset += to[d] * int_at(p, 2 * d);
   auto* plan = keep_plan(
@@ -110,29 +100,26 @@ hr_code compute_mirror_grad(hr_ctx* ctx, void*, void* plan_, const hr_tensor* co
 }
 
 template <bool gradient> hr_code prepare_mirror(void*, hr_request* r) {
+  if constexpr (gradient) HR_APPLY_RULE(pad_grad, r);
+  else HR_APPLY_RULE(pad, r);
   const hr_tensor *x = r->inputs[0], *p = r->inputs[1];
-  if (hr_elements(p) != 2 * x->rank)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "paddings is %s for rank %d",
-                           (const char*)ShapeText(p), int(x->rank));
+  const hr_tensor *inner = gradient ? r->outputs[0] : x, *padded = gradient ? x : r->outputs[0];
   const int64_t skip = attr_text(r->node, "mode") == "REFLECT" ? 1 : 0;
   auto* plan = keep_plan(r, new MirrorPlan);
   plan->rank = x->rank;
-  int64_t inner[HR_MAX_RANK];
   for (int32_t d = 0; d < x->rank; ++d) {
     const int64_t before = int_at(p, 2 * d), after = int_at(p, 2 * d + 1);
-    const int64_t size = gradient ? x->dims[d] - before - after : x->dims[d];
-    if (before < 0 || after < 0 || std::max(before, after) > size - skip)
+    const int64_t size = inner->dims[d];
+    if (std::max(before, after) > size - skip)
       return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "paddings %lld and %lld of dimension %d are negative or more than "
-                             "the %lld elements there are to mirror",
+                             "paddings %lld and %lld of dimension %d must be no greater than %lld, "
+                             "the elements to mirror",
                              (long long)before, (long long)after, int(d), (long long)(size - skip));
-    inner[d] = size;
-    plan->dims[d] = size + before + after;
+    plan->dims[d] = padded->dims[d];
     for (int64_t i = -before; i < size + after; ++i)
       plan->source[d].push_back(i < 0 ? -i - 1 + skip : i >= size ? 2 * size - 1 - skip - i : i);
   }
-  plan->inner_elements = row_major(x->rank, inner, plan->strides);
-  set_shape(r->outputs[0], x->rank, gradient ? inner : plan->dims);
+  plan->inner_elements = row_major(x->rank, inner->dims, plan->strides);
   if (!gradient) {
     r->compute = compute_mirror;
     return HR_OK;

@@ -28,7 +28,7 @@ hr_code copy_each(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr
 }
 
 hr_code prepare_copies(void*, hr_request* r) {
-  for (int32_t i = 0; i < r->node->n_inputs; ++i) copy_shape(r->inputs[i], r->outputs[i]);
+  HR_APPLY_RULE(each_unchanged, r);
   r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_inputs));
   return HR_OK;
 }
@@ -132,7 +132,7 @@ hr_code prepare_gradient_axes(void*, hr_request* r) {
 }
 
 hr_code prepare_broadcast_args(void*, hr_request* r) {
-  set_shape(r->outputs[0], {std::max(hr_elements(r->inputs[0]), hr_elements(r->inputs[1]))});
+  HR_APPLY_RULE(broadcast_args, r);
   return HR_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "files/png.hpp"
 #include "table/registration.hpp"
+#include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
 #include "table/text.hpp"
 
@@ -24,8 +25,9 @@ hr_code compute_encode(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
 }
 
 hr_code prepare_encode(void*, hr_request* r) {
+  HR_APPLY_RULE(encode_png, r);
   const hr_tensor* x = r->inputs[0];
-  if (x->rank < 3 || x->dims[x->rank - 1] < 1 || x->dims[x->rank - 1] > 4)
+  if (x->dims[x->rank - 1] < 1 || x->dims[x->rank - 1] > 4)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "image must be [..., height, width, 1 to 4 channels], is %s",
                            ShapeText(x).text);
@@ -37,7 +39,6 @@ hr_code prepare_encode(void*, hr_request* r) {
   if (level < -1 || level > 9)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "compression should be in [-1, 9], is %lld",
                            (long long)level);
-  set_shape(r->outputs[0], x->rank - 3, x->dims);
   return HR_OK;
 }
 

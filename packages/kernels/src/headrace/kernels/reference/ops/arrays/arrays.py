@@ -384,7 +384,8 @@ def range_(attrs: Attrs, start: np.ndarray, limit: np.ndarray, delta: np.ndarray
         )
     if isinstance(first, int):
         return np.arange(first, int(last), int(step), dtype=start.dtype.type)
-    count = int(np.ceil(np.abs((last - first) / step)))
+    # In the type of the inputs, as TensorFlow counts: (0.3 - 0) / 0.1 is 3 in float32.
+    count = int(np.ceil(np.abs((limit - start) / delta)))
     return (first + np.arange(count) * step).astype(start.dtype)
 
 
