@@ -1,4 +1,4 @@
-"""The structs of kernel.h, and the driver in C that fills in what a runtime would."""
+"""The driver in C that fills in what a runtime would, and its structs."""
 
 from __future__ import annotations
 
@@ -9,59 +9,18 @@ import subprocess
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from headrace import formats
+from headrace.formats import kernel_abi
 
-MAX_RANK = 8
-STRING, RESOURCE, REF = 7, 20, 100
-VIEW, DATA_SHAPE = 1, 2
+_CONSTANTS = kernel_abi.constants()
+STRING, RESOURCE, REF = (_CONSTANTS[f"HR_{name}"] for name in ("STRING", "RESOURCE", "REF"))
+VIEW = _CONSTANTS["HR_KERNEL_VIEW"]
 
-
-class Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("bytes", ctypes.c_int64),
-        ("dtype", ctypes.c_int32),
-        ("rank", ctypes.c_int32),
-        ("dims", ctypes.c_int64 * MAX_RANK),
-        ("layout", ctypes.c_int64),
-        ("owner", ctypes.c_void_p),
-    ]
-
-
-class String(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("owner", ctypes.c_void_p)]
-
-
-class KernelRegistration(ctypes.Structure):
-    _fields_ = [
-        ("op", ctypes.c_char_p),
-        ("device_type", ctypes.c_char_p),
-        ("constraint", ctypes.c_char_p),
-        ("priority", ctypes.c_int32),
-        ("flags", ctypes.c_uint32),
-        ("constant_inputs", ctypes.c_uint64),
-        ("reuse_inputs", ctypes.c_uint64),
-        ("create", ctypes.c_void_p),
-        ("prepare", ctypes.c_void_p),
-        ("compute", ctypes.c_void_p),
-        ("compute_async", ctypes.c_void_p),
-        ("destroy", ctypes.c_void_p),
-        ("value_inputs", ctypes.c_uint64),
-        ("shape_inputs", ctypes.c_void_p),
-    ]
-
-
-class Table(ctypes.Structure):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("abi", ctypes.c_uint32),
-        ("library", ctypes.c_char_p),
-        ("version", ctypes.c_char_p),
-        ("kernel_size", ctypes.c_uint32),
-        ("n_kernels", ctypes.c_int32),
-        ("kernels", ctypes.POINTER(KernelRegistration)),
-    ]
+Tensor: Any = kernel_abi.structure("hr_tensor")
+String: Any = kernel_abi.structure("hr_string")
+KernelRegistration: Any = kernel_abi.structure("hr_kernel")
 
 
 class Attr(ctypes.Structure):

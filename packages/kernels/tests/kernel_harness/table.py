@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
-from headrace.formats import dtypes
-from kernel_harness.abi import KernelRegistration, Table
+from headrace.formats import dtypes, kernel_abi
+from headrace.kernels.cpu import capsule as cpu
+from kernel_harness.abi import KernelRegistration
 
-
-def load_table(capsule: Any = None) -> Table:
-    if capsule is None:
-        from headrace.kernels.cpu import capsule as cpu
-
-        capsule = cpu()
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get(capsule, b"headrace.kernel_table.v1"), ctypes.POINTER(Table)).contents
-    if table.kernel_size != ctypes.sizeof(KernelRegistration):
-        raise RuntimeError(
-            f"registrations of {table.kernel_size} bytes, {ctypes.sizeof(KernelRegistration)} here"
-        )
-    return table
-
-
-_table: Table | None = None
 _by_op: dict[str, list[KernelRegistration]] = {}
 
 
 def registrations_of(op: str) -> list[KernelRegistration]:
-    global _table
-    if _table is None:
-        _table = load_table()
-        for i in range(_table.n_kernels):
-            registration = _table.kernels[i]
+    if not _by_op:
+        _, kernels = kernel_abi.read_table(cpu())
+        for registration in kernels:
             _by_op.setdefault(registration.op.decode(), []).append(registration)
     return _by_op.get(op, [])
 

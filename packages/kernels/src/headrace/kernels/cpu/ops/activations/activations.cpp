@@ -4,13 +4,10 @@
 #include "loops/unary_loops.hpp"
 #include "math/arithmetic.hpp"
 #include "math/vector_math.hpp"
+#include "ops/activations/selu.hpp"
 
 namespace hr {
 namespace {
-
-// Selu's constants, of Klambauer et al. 2017.
-constexpr double kScale = 1.0507009873554804934193349852946;
-constexpr double kScaleAlpha = 1.7580993408473768599402175208123;
 
 #define FUNCTION(Name, Kind, expression)                       \
   struct Name : Kind {                                         \
@@ -27,7 +24,7 @@ FUNCTION(Rectified, unary::Vector, x < T(0) ? T(0) : x);
 FUNCTION(Rectified6, unary::Vector, x < T(0) ? T(0) : (x > T(6) ? T(6) : x));
 FUNCTION(Exponential, unary::Vector, x < T(0) ? vm::expm1(x) : x);
 FUNCTION(ScaledExponential, unary::Vector,
-         x < T(0) ? T(kScaleAlpha) * vm::expm1(x) : T(kScale) * x);
+         x < T(0) ? T(kSeluScaleAlpha) * vm::expm1(x) : T(kSeluScale) * x);
 FUNCTION(SoftPlus, unary::Vector, (x > T(0) ? x : T(0)) + vm::log1p(vm::exp(-std::fabs(x))));
 FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
 
@@ -35,7 +32,8 @@ FUNCTION(SoftSign, unary::Vector, x / (T(1) + std::fabs(x)));
 GRADIENT(RectifiedGradient, VectorOp, a* T(b > T(0)));
 GRADIENT(Rectified6Gradient, VectorOp, a* T(b > T(0) && b < T(6)));
 GRADIENT(ExponentialGradient, VectorOp, b < T(0) ? a * (b + T(1)) : a);
-GRADIENT(ScaledExponentialGradient, VectorOp, b < T(0) ? a * (b + T(kScaleAlpha)) : a * T(kScale));
+GRADIENT(ScaledExponentialGradient, VectorOp,
+         b < T(0) ? a * (b + T(kSeluScaleAlpha)) : a * T(kSeluScale));
 GRADIENT(SoftPlusGradient, VectorOp, a / (T(1) + vm::exp(-b)));
 GRADIENT(SoftSignGradient, VectorOp, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))));
 

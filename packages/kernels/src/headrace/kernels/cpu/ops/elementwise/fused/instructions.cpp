@@ -12,6 +12,7 @@
 #include "loops/narrow_floats.hpp"
 #include "math/arithmetic.hpp"
 #include "math/vector_math.hpp"
+#include "ops/activations/selu.hpp"
 #include "ops/elementwise/fused/fused.hpp"
 #include "processor/simd.hpp"
 
@@ -89,10 +90,6 @@ constexpr const char* kExact[] = {"Identity", "StopGradient", "Neg",    "Abs",
 constexpr const char* kWithNumber[] = {"LeakyRelu", "LeakyReluGrad"};
 
 enum Set { kFloats, kNumbers, kBools, kAny };
-
-// Selu's constants, of Klambauer et al. 2017.
-constexpr double kSeluScale = 1.0507009873554804934193349852946;
-constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
 template <class T> HR_INLINE T magnitude(T x) {
   if constexpr (is_integer<T>) return x < 0 ? negative(x) : x;
