@@ -1,6 +1,6 @@
 """Heavy branches run at the same time on inter-op threads, as one step.
 
-Modules: executor/executor_segments, threads/inter_op_pool.
+Modules: executor/executor_segments, executor/placement, threads/inter_op_pool.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Loops with branches, inner loops and data-dependent shapes run as native loops.
 
-Modules: executor/native_loop, executor/loop_lowering, executor/loop_phases.
+Modules: executor/native_loop, executor/loop_lowering, executor/loop_parts,
+executor/loop_phases.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 # cython: language_level=3
 """Steps of programs that are one segment: one kernel schedule runs the whole step.
 
-thread_policy.hpp decides where the schedule runs: on the calling thread with or without the GIL, on
-the intra-op pool (prepared for that many threads), or on one thread of the inter-op pool.
+placement.pyx chooses the schedule and the thread that runs it.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -16,13 +15,12 @@ from headrace.runtime.memory.arrays cimport array_from_tensor, fetched
 from headrace.runtime.memory.buffer cimport OwnedTensor, OwnedTensors, tensors_of
 from headrace.runtime.passes.fed_values cimport fed_tensor
 from headrace.runtime.executor.branch_overlap cimport BranchOverlap, wants_clock
+from headrace.runtime.executor.placement cimport PlacedStep
 from headrace.runtime.executor.schedule_run cimport (
-    KernelWork, begin_schedule, end_kernels, handle_signals, poll_of, raise_failure, run_kernels,
+    KernelWork, begin_schedule, end_kernels, handle_signals, raise_failure,
 )
-from headrace.runtime.executor.step cimport Step, run_error
+from headrace.runtime.executor.step cimport run_error
 from headrace.runtime.executor.trace cimport Clock, TraceRecord, metadata_of, trace_entries
-from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.kernels.kernel_table cimport is_python_kernel, library_of
 from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_dtype, hr_tensor
 from headrace.runtime.passes.program cimport Program
 from headrace.runtime.passes.segments cimport Segments
@@ -32,8 +30,7 @@ from headrace.runtime.state.context cimport HR_REPLAN, Run, run_begin, run_code
 from headrace.runtime.state.raised_error cimport RaisedError
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.threads.pools cimport (
-    ActiveRun, InterOpPool, Place, StepFacts, Work, begin_run, begin_run_unwatched, end_run,
-    expected_ns, gil_released, gil_reacquired, keeps_gil, place_of, run_intra_op, steady_ns, wait_for_gil,
+    ActiveRun, Place, StepFacts, begin_run, end_run, place_of, steady_ns,
 )
 
 from headrace.runtime.executor.explain import explain_static_step
@@ -43,50 +40,12 @@ from headrace.runtime.executor.explain import explain_static_step
 cdef int MOST_PLANS = 16
 
 
-# The arguments of planning on a thread of the intra-op pool.
-cdef struct IntraOpPlanning:
-    void* step                     # StaticStep
-    hr_tensor* inputs
-    ActiveRun* run
-    KernelWork* work
-    bint traced
-    shared_ptr[Executable]* found
-    Lease* lease                   # holds `found` if it runs at once
-    RaisedError* error
-
-
-cdef void plan_on_intra_op_pool(void* argument) noexcept nogil:
-    """Plans on the intra-op pool, since folded kernels may use all its threads.
-
-    Where the schedule belongs on the pool, it runs at once: a second hand-over would cost as much
-    as planning a part of the segment.
-    """
-    cdef IntraOpPlanning* search = <IntraOpPlanning*>argument
-    cdef ActiveRun proxy
-    cdef bint begun = False
-    proxy.cancelled = search.run.cancelled
-    begin_run_unwatched(&proxy)
-    with gil:
-        try:
-            begun = (<StaticStep>search.step).plan_for_intra_op(search)
-        except BaseException as error:
-            search.error.keep(error)
-    end_run(&proxy)
-    if begun:
-        search.work.run.ctx.threads = search.found.get().threads
-        search.work.timed = search.work.made.cost.wants_sample()
-        run_kernels(search.work)
-
-
-cdef class StaticStep(Step):
+cdef class StaticStep(PlacedStep):
     """A step over one segment."""
-    cdef readonly SegmentRunner runner
     cdef vector[int32_t] feed_of          # per input value: the feed that brings it
     cdef vector[hr_dtype] feed_dtypes
     cdef vector[int32_t] output_of       # per fetch: its output value; -1 - feed: a fed value
     cdef int n_inputs
-    cdef bint heavy                       # the last run was worth several threads
-    cdef shared_ptr[Executable] latest    # of the last run, and probably of the next one
     cdef BranchOverlap overlap
 
     def __init__(self, SessionOwner owner, Program program, Segments segments, make_dynamic):
@@ -247,122 +206,6 @@ cdef class StaticStep(Step):
             raise_failure(work)  # planning ended because the run was ended
             raise
 
-    cdef bint choose(self, shared_ptr[Executable]& chosen, hr_tensor* inputs, ActiveRun* active,
-                     KernelWork* work, Lease& lease, bint traced) except -1:
-        """Chooses the executable of the last run, or one for all intra-op threads if that run was
-        heavy.
-
-        Returns: whether the executable has already run.
-        """
-        # `latest` is accessed under the GIL only, so it needs no lock.
-        if self.latest.get() != NULL and \
-                self.latest.get().threads == (self.owner.intra_op_threads if self.heavy else 1) and \
-                self.latest.get().resets == self.owner.state.resets.load() and \
-                self.latest.get().fits(inputs) and self.latest.get().variables_fit(inputs):
-            chosen = self.latest
-            return False
-        # A heavy step is first planned for all intra-op threads: most of its runs get them.
-        if not self.heavy or not self.find_for_intra_op(chosen, inputs, active, work, lease, traced):
-            chosen = self.runner.find(inputs, 1)
-        self.latest = chosen
-        return lease.made() != NULL
-
-    cdef StepFacts facts_of(self, Executable* made, ActiveRun* active):
-        cdef StepFacts facts
-        facts.ns = made.cost.ns(expected_ns(made.flops, made.bytes_moved))
-        facts.measured = made.cost.known()
-        facts.calls_python = may_block(made)
-        facts.watched = active.check_signals != NULL
-        facts.in_pool = active.in_pool
-        facts.intra_op_threads = self.owner.intra_op_threads
-        return facts
-
-    cdef bint find_for_intra_op(self, shared_ptr[Executable]& chosen, hr_tensor* inputs,
-                            ActiveRun* active, KernelWork* work, Lease& lease,
-                            bint traced) except -1:
-        """Finds the executable for the intra-op pool; False: the pool is busy.
-
-        The lease begins only if the executable was planned now, and has run.
-        """
-        cdef IntraOpPlanning search
-        cdef RaisedError error
-        cdef Work poll = poll_of(active)
-        cdef shared_ptr[Executable] found
-        cdef bint ran
-        if chosen.get() != NULL and chosen.get().threads == self.owner.intra_op_threads:
-            return True
-        found = self.runner.lookup(inputs, self.owner.intra_op_threads)
-        if found.get() == NULL:
-            memset(&search, 0, sizeof(IntraOpPlanning))
-            search.step = <void*>self
-            search.inputs = inputs
-            search.run = active
-            search.work = work
-            search.traced = traced
-            search.found = &found
-            search.lease = &lease
-            search.error = &error
-            with nogil:
-                ran = run_intra_op(plan_on_intra_op_pool, &search, self.owner.intra_op_threads, poll, work)
-            if not ran:
-                return False
-            if error.get() != NULL:
-                raise_failure(work)
-                raise <object>error.get()
-        chosen = found
-        self.latest = found
-        return True
-
-    cdef bint plan_for_intra_op(self, IntraOpPlanning* search) except -1:
-        """Returns: whether the new executable runs at once; the lease holds it then."""
-        cdef Executable* made
-        search.found[0] = self.runner.find(search.inputs, self.owner.intra_op_threads)
-        made = search.found.get()
-        if made.overlap.step >= 0 or wants_clock(made) or made.entries.empty() or \
-                place_of(self.facts_of(made, search.run)) != Place.kIntraOp:
-            return False
-        begin_schedule(search.lease[0], search.found[0], search.inputs, search.work, search.traced)
-        return True
-
-    cdef bint run_on_intra_op_pool(self, ActiveRun* active, KernelWork* work) except -1:
-        cdef Work poll = poll_of(active)
-        cdef bint ran
-        work.run.ctx.threads = self.owner.intra_op_threads
-        work.timed = work.made.cost.wants_sample()
-        with nogil:
-            ran = run_intra_op(run_kernels, work, self.owner.intra_op_threads, poll, work)
-        if not ran:
-            work.run.ctx.threads = 1
-        return ran
-
-    cdef int run_on_one(self, StepFacts* facts, ActiveRun* active, KernelWork* work,
-                        int pool_number) except -1:
-        cdef Work poll = poll_of(active)
-        cdef Place place = place_of(facts[0])
-        cdef shared_ptr[InterOpPool] pool
-        cdef int64_t since
-        cdef bint ran = False
-        if work.made.entries.empty():
-            return 0  # all fetches are constants
-        work.run.ctx.threads = 1   # an earlier attempt may have had all threads
-        work.timed = work.made.cost.wants_sample()
-        if place == Place.kInterOp:
-            pool = self.owner.pool_of(pool_number)
-            if pool.get() != NULL:
-                with nogil:
-                    ran = pool.get().run(run_kernels, work, &work.run.cancelled, poll, work)
-                if ran:
-                    return 0
-        if place == Place.kHoldGil or place == Place.kBackoff and keeps_gil():
-            run_kernels(work)
-            return 0
-        with nogil:
-            gil_released()
-            run_kernels(work)
-            since = wait_for_gil()
-        gil_reacquired(since, facts.ns)
-        return 0
-
     cdef list collect(self, Executable* made, RunBuffers* buffers, values):
         cdef list results = []
         cdef int32_t which
@@ -384,22 +227,3 @@ cdef class StaticStep(Step):
             else:
                 results.append(array_from_tensor(&view))
         return results
-
-
-cdef bint may_block(Executable* made):
-    """Whether a kernel may wait or call Python: such a run never keeps the GIL."""
-    cdef size_t i
-    cdef GraphNode* node
-    cdef const char* library
-    if made.blocks < 0:
-        made.blocks = 0
-        for i in range(made.entries.size()):
-            node = made.entries[i].node
-            if node == NULL or node.kernel == NULL:
-                continue
-            library = library_of(node.kernel)
-            if is_python_kernel(node.kernel) or (
-                    node.info != NULL and node.info.stateful and library != NULL
-                    and library[:] != b"runtime"):
-                made.blocks = 1
-    return made.blocks != 0
