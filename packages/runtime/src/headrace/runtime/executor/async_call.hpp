@@ -6,6 +6,7 @@
 #include <string>
 
 #include "executor/executor_state.hpp"
+#include "graph/attributes.hpp"
 #include "memory/dtype_names.hpp"
 
 namespace headrace {
@@ -70,10 +71,8 @@ struct AsyncCall {
 inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration,
                            std::string* key) noexcept {
   try {
-    const char* data = nullptr;
-    size_t size = 0;
-    if (node->api->attr_string(node, "tensor_name", &data, &size) == HR_OK) key->assign(data, size);
-    *key += ";" + std::to_string(frame) + ":" + std::to_string(iteration);
+    *key = text_attribute(node, "tensor_name") + ";" + std::to_string(frame) + ":" +
+           std::to_string(iteration);
     return true;
   } catch (const std::bad_alloc&) { return false; }
 }

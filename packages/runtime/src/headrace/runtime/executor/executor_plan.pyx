@@ -13,7 +13,9 @@ from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
 from headrace.formats import errors
-from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString, needs_value
+from headrace.runtime.graph.attributes cimport (
+    AttrScalar, find_scalar, kString, needs_value, text_attribute,
+)
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_node
 from headrace.runtime.graph.node_text cimport blame, text, text_of
@@ -23,7 +25,7 @@ from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.graph.node_kind cimport ENTER, EXIT, FEED, MERGE, NEXT_ITERATION, RECV, SEND, SWITCH
 from headrace.runtime.threads.pools cimport HEAVY, LIGHT
 from headrace.runtime.memory.relaxed cimport Relaxed
-from headrace.runtime.passes.program cimport Program, ProgramNode
+from headrace.runtime.passes.program cimport Program, ProgramNode, source_of
 
 from headrace.runtime.passes.place import parse_device
 
@@ -31,19 +33,6 @@ from headrace.runtime.passes.place import parse_device
 cdef extern from "headrace/kernel.h" nogil:
     int64_t hr_attr_int(const hr_node* node, const char* key, int64_t otherwise)
     int32_t hr_attr_bool(const hr_node* node, const char* key, int32_t otherwise)
-
-cdef extern from *:
-    """
-    #include <string>
-    #include "headrace/kernel.h"
-    static std::string text_attribute_of(const hr_node* node, const char* key) {
-      const char* data = nullptr;
-      size_t size = 0;
-      if (node->api->attr_string(node, key, &data, &size) != HR_OK) return std::string();
-      return std::string(data, size);
-    }
-    """
-    string text_attribute_of(const hr_node* node, const char* key) nogil
 
 
 cdef ExecutorPlan plan_executor(Program program, Segments segments, bint native_loops):
@@ -198,10 +187,7 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
         node = &plan.program.nodes[i]
         own = 0
         for j in range(node.n_inputs + node.n_controls):
-            if j < node.n_inputs:
-                source = plan.program.values[plan.program.inputs[node.first_input + j]].node
-            else:
-                source = plan.program.controls[node.first_control + j - node.n_inputs]
+            source = source_of(plan.program, node, j)
             if source >= <int32_t>i:
                 continue    # a back edge
             if own == 0 or is_inside(plan, inside[source], own):
@@ -209,7 +195,7 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
         frame_of[i] = own
         inside[i] = own
         if node.kind == ENTER:
-            name = (<bytes>text_attribute_of(&node.source.abi_node, "frame_name")).decode(
+            name = (<bytes>text_attribute(&node.source.abi_node, "frame_name")).decode(
                 errors="backslashreplace")
             if (own, name) not in names:
                 names[own, name] = plan.frames.size()
@@ -248,10 +234,7 @@ cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
                     f"'{text_of(plan.program.nodes[source].source.name)}' is not what a Switch "
                     "gives where its predicate is false")
         for j in range(node.n_inputs + node.n_controls):
-            if j < node.n_inputs:
-                source = plan.program.values[plan.program.inputs[node.first_input + j]].node
-            else:
-                source = plan.program.controls[node.first_control + j - node.n_inputs]
+            source = source_of(plan.program, node, j)
             if inside[source] != frame_of[i]:
                 raise blame(
                     node.source, f"it is in {frame_text(plan, frame_of[i])}, its input "

@@ -193,6 +193,14 @@ inline Attributes* make_attributes(GraphNode* node) {
   return node->attributes.get();
 }
 
+// The text of an attribute; "" without one.
+inline std::string text_attribute(const hr_node* node, const char* key) {
+  const char* data = nullptr;
+  size_t size = 0;
+  if (node->api->attr_string(node, key, &data, &size) != HR_OK) return {};
+  return std::string(data, size);
+}
+
 inline hr_code find_scalar(const GraphNode* node, std::string_view key, AttrKind kind,
                            AttrScalar& scalar) {
   const AttrEntry* entry = node->attributes ? node->attributes->find(key) : nullptr;

@@ -8,7 +8,7 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.graph_node cimport ArgInfo, GraphNode
-from headrace.runtime.memory.kernel_abi cimport hr_code, hr_dtype, hr_node_api, hr_string, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport hr_code, hr_dtype, hr_node, hr_node_api, hr_string, hr_tensor
 
 
 cdef extern from "graph/graph_def.hpp" namespace "headrace" nogil:
@@ -128,6 +128,7 @@ cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
     hr_code find_scalar(const GraphNode*, string_view, AttrKind, AttrScalar&)
     ParsedValue* parsed_value(const GraphNode*, string_view)
     void argument_range(const GraphNode*, cbool, int32_t, int32_t*, int32_t*)
+    string text_attribute(const hr_node*, const char*)
     string number_attr(int32_t, int64_t)
     string bytes_attr(int32_t, const string&)
     string float_attr(float)

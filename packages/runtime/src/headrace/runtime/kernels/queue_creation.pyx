@@ -7,6 +7,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.memory.buffer cimport object_release
 from headrace.runtime.state.context cimport SessionState, is_container_name, session_lookup
+from headrace.runtime.graph.attributes cimport text_attribute
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_INT64, HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_dtype, hr_node, hr_object,
@@ -24,12 +25,6 @@ cdef extern from *:
     static void destroy_queue(hr_object* o) {
       delete reinterpret_cast<Queue*>(o);
     }
-    static std::string queue_text(const hr_node* node, const char* key) {
-      const char* data = nullptr;
-      size_t size = 0;
-      if (node->api->attr_string(node, key, &data, &size) != HR_OK) return std::string();
-      return std::string(data, size);
-    }
     static void queue_components(const hr_node* node, headrace::QueueSpec* spec) {
       const hr_dtype* types = nullptr;
       const int32_t* ranks = nullptr;
@@ -46,7 +41,6 @@ cdef extern from *:
     }
     """
     void destroy_queue(hr_object* o) nogil
-    string queue_text(const hr_node* node, const char* key) nogil
     void queue_components(const hr_node* node, QueueSpec* spec) nogil
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -87,8 +81,8 @@ cdef hr_object* make_queue(void* argument) noexcept nogil:
 
 cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
     cdef GraphNode* source = <GraphNode*>node
-    cdef string container = queue_text(node, "container")
-    cdef string shared_name = queue_text(node, "shared_name")
+    cdef string container = text_attribute(node, "container")
+    cdef string shared_name = text_attribute(node, "shared_name")
     cdef string text
     cdef hr_object* found = NULL
     cdef QueueSpec wanted

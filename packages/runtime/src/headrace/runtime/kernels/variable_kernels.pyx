@@ -18,6 +18,7 @@ from headrace.runtime.state.context cimport (
     run_fail_text, same_shape, session_lookup, shape_text, slot_clear, slot_new, slot_of, slot_pin,
     slot_set,
 )
+from headrace.runtime.graph.attributes cimport text_attribute
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_BOOL, HR_FAILED_PRECONDITION, HR_INVALID_ARGUMENT, HR_KERNEL_ABI,
@@ -34,7 +35,6 @@ cdef extern from "headrace/kernel.h" nogil:
     hr_dtype hr_attr_type(const hr_node* node, const char* key)
 
     cdef cppclass node_api "hr_node_api":
-        hr_code (*attr_string)(const hr_node*, const char*, const char**, size_t*)
         hr_code (*attr_shape)(const hr_node*, const char*, int32_t*, const int64_t**)
         hr_code (*attr_tensor)(const hr_node*, const char*, const hr_tensor**)
 
@@ -46,15 +46,6 @@ cdef extern from "memory/dtype_names.hpp" namespace "headrace" nogil:
 cdef extern from "kernels/slot_arithmetic.hpp" namespace "headrace" nogil:
     # value[i] = value[i] +- delta[i]; 0: no arithmetic for that dtype.
     int slot_add(hr_tensor* value, const hr_tensor* delta, int sign)
-
-
-cdef string text_attribute(hr_node* node, const char* key) noexcept nogil:
-    cdef const char* data = NULL
-    cdef size_t size = 0
-    cdef string out
-    if (<node_api*>node.api).attr_string(node, key, &data, &size) == HR_OK:
-        out.assign(data, size)
-    return out
 
 
 # ---- the variables themselves ------------------------------------------------------------------

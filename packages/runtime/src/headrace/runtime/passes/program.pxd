@@ -61,6 +61,13 @@ cdef class ProgramConfig:
     cdef public bint partial_run           # feeds arrive one by one: the program is dynamic
 
 
+# The node of input k of a node, or of its control input k - n_inputs.
+cdef inline int32_t source_of(Program program, const ProgramNode* node, int32_t k) noexcept:
+    if k < node.n_inputs:
+        return program.values[program.inputs[node.first_input + k]].node
+    return program.controls[node.first_control + k - node.n_inputs]
+
+
 # feeds, fetches: tensor names ("x:0"; "x" is "x:0"); targets: operation names.
 cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list targets,
                             ProgramConfig config)

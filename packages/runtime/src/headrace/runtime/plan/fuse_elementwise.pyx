@@ -278,7 +278,6 @@ cdef bint replace_by_one(SegmentBuilder builder, vector[int32_t]& group, int red
     cdef Step* step
     cdef vector[int32_t] inputs
     cdef shared_ptr[GraphNode] node
-    cdef const hr_kernel* kernel
     cdef size_t i
     cdef int j
     cdef int32_t argument
@@ -301,18 +300,7 @@ cdef bint replace_by_one(SegmentBuilder builder, vector[int32_t]& group, int red
         program.append(line_of(step, builder.tensors[argument].dtype, target, operands))
         origins.append(f"{text_of(step.node.name)} = {text_of(step.node.op)}")
     node = shared_fused_node(builder, root.node, inputs, result, program, origins, reduced)
-    kernel = find_kernel(node.get(), b"CPU", False)
-    if kernel == NULL:
-        return False
-    if not prepare_fused(builder, root, node.get(), kernel, inputs):
-        return False
-    builder.out.nodes.push_back(node)
-    for i in range(1, group.size()):
-        builder.steps[group[i]].elided = True
-        builder.out.bytes_moved -= 2 * builder.tensors[
-            builder.arguments[builder.steps[group[i]].first_output]].bytes
-    builder.out.fused += <int>group.size() - 1
-    return True
+    return replace_group(builder, group, group[0], node, inputs)
 
 
 cdef shared_ptr[GraphNode] shared_fused_node(SegmentBuilder builder, GraphNode* like,
@@ -360,6 +348,22 @@ cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, 
     node.output_dtypes.push_back(result)
     fill_abi_node(node)
     return node
+
+
+cdef bint replace_group(SegmentBuilder builder, vector[int32_t]& group, int32_t root,
+                        shared_ptr[GraphNode] node, vector[int32_t]& inputs) except -1:
+    cdef const hr_kernel* kernel = find_kernel(node.get(), b"CPU", False)
+    cdef int32_t i
+    if kernel == NULL or not prepare_fused(builder, &builder.steps[root], node.get(), kernel, inputs):
+        return False
+    builder.out.nodes.push_back(node)
+    for i in group:
+        if i != root:
+            builder.steps[i].elided = True
+            builder.out.bytes_moved -= 2 * builder.tensors[
+                builder.arguments[builder.steps[i].first_output]].bytes
+    builder.out.fused += <int>group.size() - 1
+    return True
 
 
 cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, const hr_kernel* kernel,

@@ -23,13 +23,13 @@ from headrace.runtime.graph.attributes cimport (
     kString, number_attr, op_entry_of,
 )
 from headrace.runtime.plan.executable cimport ARENA
-from headrace.runtime.plan.fuse_elementwise cimport prepare_fused
+from headrace.runtime.plan.fuse_elementwise cimport replace_group
 from headrace.runtime.plan.fused_nodes cimport new_fused_node
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_FLOAT, HR_FUSE_ACTIVATION, HR_FUSE_NORMALIZATION, HR_OK, hr_fusible_op, hr_kernel, hr_tensor,
+    HR_FLOAT, HR_FUSE_ACTIVATION, HR_FUSE_NORMALIZATION, HR_OK, hr_fusible_op, hr_tensor,
 )
-from headrace.runtime.kernels.kernel_table cimport find_fusible, find_kernel, is_python_kernel
+from headrace.runtime.kernels.kernel_table cimport find_fusible, is_python_kernel
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
@@ -196,11 +196,8 @@ cdef bint replace_chain(SegmentBuilder builder, vector[int32_t]& group) except -
     """Replaces the chain's last step by one fused step; False: no kernel accepts it."""
     cdef Step* product = &builder.steps[group[0]]
     cdef Step* second = &builder.steps[group[1]]
-    cdef Step* last = &builder.steps[group.back()]
     cdef vector[int32_t] inputs
-    cdef shared_ptr[GraphNode] node
-    cdef const hr_kernel* kernel
-    cdef size_t i
+    cdef int i
     for i in range(2):
         inputs.push_back(builder.arguments[product.first_input + i])
     if second.n_inputs == 2:
@@ -208,17 +205,9 @@ cdef bint replace_chain(SegmentBuilder builder, vector[int32_t]& group) except -
     else:
         for i in range(1, second.n_inputs):
             inputs.push_back(builder.arguments[second.first_input + i])
-    node = chain_node(builder, group)
-    kernel = find_kernel(node.get(), b"CPU", False)
-    if kernel == NULL or not prepare_fused(builder, last, node.get(), kernel, inputs):
+    if not replace_group(builder, group, group.back(), chain_node(builder, group), inputs):
         return False
-    last.n_outputs = 1      # nothing reads the other outputs of a normalisation
-    builder.out.nodes.push_back(node)
-    for i in range(group.size() - 1):
-        builder.steps[group[i]].elided = True
-        builder.out.bytes_moved -= 2 * builder.tensors[
-            builder.arguments[builder.steps[group[i]].first_output]].bytes
-    builder.out.fused += <int>group.size() - 1
+    builder.steps[group.back()].n_outputs = 1   # nothing reads a normalisation's other outputs
     return True
 
 
