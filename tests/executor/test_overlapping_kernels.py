@@ -5,7 +5,8 @@ Modules: executor/branch_overlap, threads/thread_policy, threads/cost_model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ import headrace.graph as hr
 from headrace.formats.errors import DeadlineExceededError, InvalidArgumentError
 
 BESIDE = "independent heavy kernels run at the same time"
+
+# A machine under load may run one kernel after the other for a while.
+PATIENCE = 60.0  # seconds
 
 # Two calls of each, on matrices of some milliseconds.
 KERNELS: dict[str, tuple[int, Callable[[hr.Tensor], hr.Tensor]]] = {
@@ -41,15 +45,23 @@ def _explained(session: hr.Session, fetches: object, feeds: list[hr.Tensor]) -> 
     return session.explain(fetches, feeds)
 
 
+def _tries() -> Iterator[int]:
+    """Counts tries until the time is up."""
+    deadline, n = time.monotonic() + PATIENCE, 0
+    while time.monotonic() < deadline:
+        yield n
+        n += 1
+
+
 def _run_until_beside(
     session: hr.Session, fetches: object, feed: dict[hr.Tensor, np.ndarray]
-) -> bool:
-    for _ in range(40):
+) -> None:
+    for _ in _tries():
         for _ in range(8):
             session.run(fetches, feed)
         if BESIDE in _explained(session, fetches, list(feed)):
-            return True
-    return False
+            return
+    raise AssertionError(f"never planned to run at the same time: {fetches}")
 
 
 def _intervals(session: hr.Session, fetches: object, feed: dict, op: str) -> list[tuple]:
@@ -72,8 +84,8 @@ def test_two_independent_heavy_kernels_run_at_once(op: str) -> None:
     feed = {x: _matrix(n)}
     with _session(inter=1) as alone, _session() as session:
         expected = alone.run(fetches, feed)
-        assert _run_until_beside(session, fetches, feed)
-        for _ in range(100):
+        _run_until_beside(session, fetches, feed)
+        for _ in _tries():
             first, second = sorted(_intervals(session, fetches, feed, op))
             if second[0] < first[1] and first[2] != second[2]:
                 break
@@ -124,13 +136,13 @@ def test_other_shapes_errors_and_timeouts_of_a_step_that_overlaps() -> None:
     pair = [hr.raw_ops.Cholesky(input=x), hr.raw_ops.Cholesky(input=x * 2.0, name="second")]
     feed = {x: _matrix(800)}
     with _session() as session:
-        assert _run_until_beside(session, pair, feed)
+        _run_until_beside(session, pair, feed)
         small = session.run(pair, {x: np.eye(3) * 4.0})
         np.testing.assert_array_equal(small[0], np.eye(3) * 2.0)
         with pytest.raises(InvalidArgumentError, match="Cholesky decomposition was not successful"):
             session.run(pair, {x: -_matrix(800)})
         with pytest.raises(DeadlineExceededError):
-            for _ in range(100):
+            for _ in _tries():
                 session.run(pair, feed, hr.RunOptions(timeout_in_ms=1))
         np.testing.assert_allclose(
             session.run(pair, feed)[0] @ session.run(pair, feed)[0].T, feed[x], atol=1e-3
@@ -142,8 +154,10 @@ def test_only_decompositions_overlap_in_a_session_with_several_intra_op_threads(
     x = hr.placeholder(hr.float32, [600, 600])
     products = [hr.matmul(x + 1.0, x), hr.matmul(x + 2.0, x)]
     with _session(intra=2) as session:
-        assert not _run_until_beside(session, products, {x: _matrix(600)})
+        for _ in range(320):
+            session.run(products, {x: _matrix(600)})
+        assert BESIDE not in _explained(session, products, [x])
     y = hr.placeholder(hr.float32, [250, 250])
     svds = [hr.raw_ops.Svd(input=y + float(k))[0] for k in range(2)]
     with _session(intra=2) as session:
-        assert _run_until_beside(session, svds, {y: _matrix(250)})
+        _run_until_beside(session, svds, {y: _matrix(250)})
