@@ -42,6 +42,11 @@ def test_file_names_have_the_form_of_tensorflow_and_are_unique(tmp_path):
         writer.close()
 
 
+def test_names_of_one_second_sort_in_the_order_of_their_writers():
+    names = [event_file_name(1234567890, ".v2") for _ in range(120)]
+    assert names == sorted(names)
+
+
 def test_reader_follows_a_growing_file(tmp_path):
     with EventFileWriter(tmp_path) as writer, EventFileReader(writer.path) as reader:
         assert [e.file_version for e in reader.available()] == ["brain.Event:2"]

@@ -32,7 +32,7 @@ def event_file_name(when: float | None = None, suffix: str = "") -> str:
     """
     seconds = int(time.time() if when is None else when)
     host = socket.gethostname() or "localhost"
-    return f"events.out.{_MARK}.{seconds:010d}.{host}.{os.getpid()}.{next(_numbers)}{suffix}"
+    return f"events.out.{_MARK}.{seconds:010d}.{host}.{os.getpid()}.{next(_numbers):06d}{suffix}"
 
 
 def is_event_file(name: str) -> bool:
