@@ -67,6 +67,16 @@ def test_every_point_of_every_tag_is_found(scanner: Any, tmp_path: Path) -> None
         assert rows == want
 
 
+def test_a_group_of_an_unknown_field_is_passed_over(scanner: Any, tmp_path: Path) -> None:
+    event = event_logs.simple_event(3, 5.0, [("loss", 0.5)])
+    group = b"\x9b\x06" + b"\x08\x01" + b"\x9c\x06"  # field 99, which holds another field
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(frame(group + event) + frame(event + group) + frame(event + group[:-2]))
+    batches = read_all(scanner, path)
+    assert points(batches) == {"loss": [(3, 5.0, 0.5)] * 2}
+    assert sum(len(batch.gaps) for batch in batches) == 1
+
+
 def test_kinds_come_from_the_field_or_from_the_first_metadata(scanner: Any, tmp_path: Path) -> None:
     batches = read_all(scanner, corrupted_logs.every_kind(tmp_path))
     kinds = {tag.name: tag.kind for tag in tags_of(batches)}

@@ -58,7 +58,11 @@ def fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, i
     Raises: MalformedError.
     """
     while at < end:
-        tag, at = _tag(data, at, end)
+        tag = data[at]
+        if 8 <= tag < 128:  # the first 15 fields have a tag of one byte
+            at += 1
+        else:
+            tag, at = _tag(data, at, end)
         wire = tag & 7
         if wire == VARINT:
             value, at = decode_varint(data, at, end)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from headrace.board.reading.wire_format import Malformed, as_i64, fields, varint
+from headrace.board.reading.signed_numbers import as_i64
+from headrace.formats.wire import decode_varint, fields
 
 _F32 = struct.Struct("<f").unpack_from
 _F64 = struct.Struct("<d").unpack_from
@@ -65,13 +66,13 @@ class PlainValues:
         """Remembers the encoding of a Value if it has this form."""
         if len(self.tags) >= _MAX_PLAIN or end - at < 7 or data[at] != 0x0A:
             return
-        size, begin = varint(data, at + 1, end)
+        size, begin = decode_varint(data, at + 1, end)
         if begin + size + 5 == end and data[end - 5] == 0x15:
             self.tags[data[at : end - 4]] = data[begin : end - 5]
 
 
 def walk_event(data: bytes, at: int, end: int, plain: PlainValues) -> WalkedEvent:
-    """Parses an Event. Raises: Malformed."""
+    """Parses an Event. Raises: MalformedError."""
     wall, step, starts = 0.0, 0, False
     values: list[Value] = []
     graphs: list[bytes] = []
@@ -161,11 +162,9 @@ __all__ = [
     "NOTHING",
     "SIMPLE",
     "TENSOR",
-    "Malformed",
     "Metadata",
     "PlainValues",
     "Value",
     "WalkedEvent",
-    "varint",
     "walk_event",
 ]

@@ -23,6 +23,7 @@ from headrace.board.reading.scan_batch import (
 )
 from headrace.board.reading.tensor_number_python import tensor_number
 from headrace.board.store.tag_entry import TagEntry
+from headrace.formats.wire import MalformedError, decode_varint, encode_varint
 
 _MAX_STARTS_CONSIDERED = 1000
 _MAX_PLAIN = 10_000
@@ -98,7 +99,7 @@ class EventScanner:
                         continue
             try:
                 event = walk.walk_event(block, start, end, self._plain)
-            except walk.Malformed:
+            except MalformedError:
                 size = end - start
                 self._frames.refuse(Gap("event", offset, FRAME_BYTES + size, 1))
                 continue
@@ -137,15 +138,15 @@ class EventScanner:
         name = self._names.get(event.values[0].tag)
         if name is None or name.scalar < 0:
             return
-        step = _varint(event.step)
+        step = encode_varint(event.step)
         head = b"\x09" + block[start + 1 : start + 9] + b"\x10" + step + b"\x2a"
         value = block[end - 4 - len(name.raw) - 1 : end - 5]
         if not block.startswith(head, start) or block[end - 5] != 0x15 or value != name.raw:
             return
         key = start + len(head)
-        size, key = walk.varint(block, key, end)
+        size, key = decode_varint(block, key, end)
         whole = key + size == end and block[key] == 0x0A
-        size, key = walk.varint(block, key + 1, end)
+        size, key = decode_varint(block, key + 1, end)
         if whole and key + size == end and block[key : end - 4] in self._plain.tags:
             self._plain_events[block[start + len(head) - 1 : end - 4]] = name.scalar
 
@@ -355,12 +356,3 @@ def _by_tag(tags: Any, wide: set[int]) -> np.ndarray:
 
 def _text(raw: bytes) -> str:
     return raw[:MAX_NAME_BYTES].decode("utf-8", "replace")
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)

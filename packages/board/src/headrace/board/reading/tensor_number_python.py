@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from headrace.board.reading.wire_format import Malformed, as_i32, as_i64, fields, varint
+from headrace.board.reading.signed_numbers import as_i32, as_i64
+from headrace.formats.wire import MalformedError, decode_varint, fields
 
 # dtype: (bytes of an element, format of its content, field of its list, whether f32 is too narrow)
 _NUMERIC = {
@@ -37,7 +38,7 @@ def tensor_number(data: bytes, start: int, end: int) -> Number | None:
     """Returns the number of a tensor with one element of a numeric dtype; None for any other."""
     try:
         return _number(data, start, end)
-    except Malformed:
+    except MalformedError:
         return None
 
 
@@ -61,7 +62,7 @@ def _number(data: bytes, start: int, end: int) -> Number | None:
                 lists[field] = int.from_bytes(data[value:stop], "little")
         elif field in (7, 10, 11, 13, 16, 17) and field not in lists:
             if wire == 2 and stop > value:
-                lists[field] = varint(data, value, stop)[0]
+                lists[field] = decode_varint(data, value, stop)[0]
             elif wire == 0:
                 lists[field] = value
     if dtype not in _NUMERIC or not one:

@@ -12,7 +12,6 @@ from urllib.parse import quote
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.board.reading.wire_format import Malformed, fields
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.run import Run, Tag
 from headrace.board.trace.analysis.critical_path import CriticalPath, critical_path
@@ -25,6 +24,7 @@ from headrace.board.trace.run_graphs import RunGraphs
 from headrace.board.trace.zoom.downsample import DownsampledTrace, downsample_trace
 from headrace.formats.errors import DataLossError
 from headrace.formats.proto import event_pb2, step_stats_pb2
+from headrace.formats.wire import MalformedError, fields
 
 if TYPE_CHECKING:
     from headrace.board.board import Board
@@ -250,7 +250,7 @@ class TraceCache:
                     for part, kind, low, high in fields(data, begin, end):
                         if part == _RUN_METADATA and kind == 2:
                             found, at = memoryview(data)[low:high], low
-        except Malformed:
+        except MalformedError:
             raise DataLossError(None, None, "the record is no Event") from None
         return found, at
 

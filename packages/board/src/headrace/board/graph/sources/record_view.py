@@ -7,7 +7,7 @@ from itertools import islice
 from typing import cast
 
 from headrace.board.reading.record_access import RecordAccess
-from headrace.board.reading.wire_format import Malformed, fields
+from headrace.formats.wire import MalformedError, fields
 
 _WINDOW = 256  # bytes read at once; iterating over fields needs only a few of them
 _MAX_FIELDS = 4096  # fields of a message that are examined
@@ -54,7 +54,7 @@ def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, val
     try:
         for begin, end in _metadata(data, value):
             return any(number in _GRAPHS for number, _ in _parts(data, begin, end))
-    except Malformed:
+    except MalformedError:
         pass  # opening the trace reports the error
     return False
 

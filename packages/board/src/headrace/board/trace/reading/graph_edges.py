@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from google.protobuf.message import DecodeError
 
-from headrace.board.reading.wire_format import Malformed, fields
 from headrace.board.trace.reading.timeline_label import is_recv, is_send, is_transfer, node_of
 from headrace.formats.proto import graph_pb2
+from headrace.formats.wire import MalformedError, fields
 
 _PARTITION_GRAPHS = 3  # of RunMetadata
 
@@ -71,6 +71,6 @@ def partitions_of(metadata: bytes | memoryview) -> list[graph_pb2.GraphDef]:
         for number, wire, begin, end in fields(view, 0, len(view)):
             if number == _PARTITION_GRAPHS and wire == 2:
                 found.append(graph_pb2.GraphDef.FromString(view[begin:end].tobytes()))
-    except (Malformed, DecodeError):
+    except (MalformedError, DecodeError):
         pass
     return found

@@ -7,9 +7,9 @@ import heapq
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.board.reading.wire_format import Malformed, fields
 from headrace.board.trace.reading.step_columns import StepColumns, TraceError
 from headrace.formats.proto import run_pb2, step_stats_pb2
+from headrace.formats.wire import MalformedError, fields
 
 MAX_NANOS = 1 << 62  # as in scan_step_stats.hpp
 
@@ -182,5 +182,5 @@ def _parts(data: bytes, begin: int, end: int, wanted: int) -> list[tuple[int, in
     """Returns start and end of each submessage with a field number."""
     try:
         return [(a, b) for n, wire, a, b in fields(data, begin, end) if n == wanted and wire == 2]
-    except Malformed:
+    except MalformedError:
         raise TraceError("the step trace is damaged: its bytes are no message") from None
