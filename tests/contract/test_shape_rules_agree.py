@@ -239,6 +239,15 @@ def test_sizes_beyond_memory_raise(probe):
     assert outer.inputs
 
 
+def test_a_slice_of_negative_stride_reaches_the_first_element(probe):
+    attrs = dict.fromkeys(
+        ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0
+    )
+    values = {i: np.array([v]) for i, v in ((1, 0), (2, 0), (3, -1))}
+    reverse = Case([(5,), (1,), (1,), (1,)], {**attrs, "begin_mask": 1, "end_mask": 1}, values)
+    assert ask_c(probe, "strided_slice", reverse) == ask_python("strided_slice", reverse) == [(5,)]
+
+
 def test_errors_name_both_shapes():
     case = Case([(32, 784), (785, 10)], {"transpose_a": False, "transpose_b": False})
     assert ask_python("matmul", case) == "inner sizes differ: a is [32, 784], b is [785, 10]"
