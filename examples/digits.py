@@ -55,9 +55,9 @@ def main() -> int:
     if predict_elsewhere(options, reached[0]) != 0:
         print("digits: the exported model is less accurate in a new process", file=sys.stderr)
         return 1
-    wanted = PROMISED_FIRST_FOLD if options.folds == 1 else PROMISED_MEAN
-    if mean < wanted:
-        print(f"digits: {mean:.2%} is below the promised {wanted:.1%}", file=sys.stderr)
+    required = PROMISED_FIRST_FOLD if options.folds == 1 else PROMISED_MEAN
+    if mean < required:
+        print(f"digits: {mean:.2%} is below the promised {required:.1%}", file=sys.stderr)
         return 1
     return 0
 

@@ -57,7 +57,7 @@ def train_fold(examples: Examples, settings: Settings, folder: Path, title: str)
     """Trains in `folder`, and continues an earlier training there.
 
     Returns: the accuracy on the test images; the model is in folder/export.
-    Raises: ValueError if the folder holds a training of other settings; Stopped after Ctrl-C.
+    Raises: ValueError if the folder contains a training with other settings; Stopped after Ctrl-C.
     """
     _claim(folder, settings)
     with hr.Graph().as_default() as graph:
@@ -112,11 +112,11 @@ class Training:
                 if step % LOG_EVERY == 0:
                     bar.set_postfix(loss=f"{loss:.4f}")
                 last = step + 1 == steps
-                if last or interrupt.asked or (step + 1) % SAVE_EVERY == 0:
+                if last or interrupt.requested or (step + 1) % SAVE_EVERY == 0:
                     self.saver.save(self.session, str(self.folder / "model.ckpt"), step + 1)
                     accuracy = accuracy_of(self.session, self.model, self.examples)
                     self.log.describe(self.session, accuracy, step + 1)
-                if interrupt.asked and not last:
+                if interrupt.requested and not last:
                     raise Stopped(step + 1, steps)
 
     def _feed(self, step: int, per_epoch: int, steps: int) -> dict[Any, Any]:
@@ -146,16 +146,16 @@ def accuracy_of(session: hr.Session, model: Model, examples: Examples) -> float:
 def _claim(folder: Path, settings: Settings) -> None:
     """Records the settings in the folder, or compares them with those recorded there."""
     path = folder / "settings.json"
-    wanted = asdict(settings)
+    required = asdict(settings)
     if path.exists():
-        if (found := json.loads(path.read_text())) != wanted:
+        if (found := json.loads(path.read_text())) != required:
             raise ValueError(
-                f"{folder} holds a training of {found}, not of {wanted}: name another folder with "
-                "--out, or begin anew with --fresh"
+                f"{folder} contains a training with {found}, not with {required}: name another "
+                "folder with --out, or start again with --fresh"
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(wanted, indent=1) + "\n")
+    path.write_text(json.dumps(required, indent=1) + "\n")
 
 
 def _export(session: hr.Session, model: Model, folder: Path) -> None:
@@ -165,18 +165,18 @@ def _export(session: hr.Session, model: Model, folder: Path) -> None:
 
 
 class Interrupt:
-    """Sets `asked` at Ctrl-C, for the loop to stop between steps; a second Ctrl-C stops at once."""
+    """Sets `requested` at Ctrl-C: the loop stops between steps. A second Ctrl-C stops at once."""
 
-    asked = False
+    requested = False
 
     def __enter__(self) -> Interrupt:
         self._before = signal.signal(signal.SIGINT, self._ask)
         return self
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self.requested:
             raise KeyboardInterrupt
-        self.asked = True
+        self.requested = True
 
     def __exit__(
         self,

@@ -79,7 +79,7 @@ class Failure(Exception):
 
 @dataclass
 class Sides:
-    """The worker processes, started when first asked."""
+    """The worker processes, started at the first request."""
 
     ours: Path
     before: Path | None = None
@@ -91,11 +91,11 @@ class Sides:
             return self.before
         return self.ours if side.startswith("headrace") else peer_python(side.split("-")[0])
 
-    def ask(self, side: str, program: str) -> float:
+    def seconds(self, side: str, program: str) -> float:
         """Returns: seconds a part of the program takes on that side, now."""
-        return self.answer(side, program)["seconds"]
+        return self.measure(side, program)["seconds"]
 
-    def answer(self, side: str, program: str) -> dict[str, Any]:
+    def measure(self, side: str, program: str) -> dict[str, Any]:
         worker = self._workers.get(side)
         if worker is None or worker.poll() is not None:
             worker = self._workers[side] = subprocess.Popen(
@@ -113,10 +113,10 @@ class Sides:
             line = ""
         if not line:
             raise Failure(f"{side}: its process ended with {worker.wait()}")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise Failure(f"{side}: {answer['error']}")
-        return answer
+        reply = json.loads(line)
+        if "error" in reply:
+            raise Failure(f"{side}: {reply['error']}")
+        return reply
 
     def close(self) -> None:
         for worker in self._workers.values():
@@ -165,10 +165,10 @@ def compare(name: str, sides: Sides, rounds: int) -> bool:
     checks: dict[str, float] = {}
     for _ in range(min(rounds, row.most_rounds)):
         for side, found in times.items():
-            answer = sides.answer(side, row.program)
-            found.append(answer["seconds"])
-            if answer.get("check") is not None:
-                checks[side] = answer["check"]
+            reply = sides.measure(side, row.program)
+            found.append(reply["seconds"])
+            if reply.get("check") is not None:
+                checks[side] = reply["check"]
     compare_checks(row, checks)
     peer = min(row.peers, key=lambda side: min(times[side]))
     reached = show(name, times[row.ours], times[peer], row.unit, row.goal, f"{row.goal:g}x")
@@ -186,7 +186,7 @@ def compare_checks(row: Row, checks: dict[str, float]) -> None:
 
 
 def show(
-    name: str, ours: list[float], peer: list[float], unit: str, goal: float, wanted: str
+    name: str, ours: list[float], peer: list[float], unit: str, goal: float, requested: str
 ) -> bool:
     ratio = min(peer) / min(ours)
     a, b, c, d = (
@@ -194,7 +194,7 @@ def show(
     )
     good = ratio >= goal
     print(
-        f"{name:13}{a:>11}{b:>11}{c:>12}{d:>11}{ratio:>7.{1 if ratio > 10 else 2}f}x{wanted:>7}"
+        f"{name:13}{a:>11}{b:>11}{c:>12}{d:>11}{ratio:>7.{1 if ratio > 10 else 2}f}x{requested:>7}"
         f"{'' if good else '  missed'}",
         flush=True,
     )
@@ -231,7 +231,7 @@ def pair(name: str, programs: tuple[str, str], unit: str, sides: Sides, rounds: 
     for program in programs:
         for _ in range(rounds):
             for side in names:
-                times.setdefault((side, program), []).append(sides.ask(side, program))
+                times.setdefault((side, program), []).append(sides.seconds(side, program))
     ratios = {}
     for side in names:
         one, other = (statistics.median(times[side, program]) for program in programs)
@@ -251,7 +251,7 @@ def threads(sides: Sides, rounds: int) -> bool:
     for _ in range(rounds):
         for side in ("headrace", "tensorflow"):
             for program in ("threads_one", "threads"):
-                seconds = sides.ask(side, program)
+                seconds = sides.seconds(side, program)
                 best[side, program] = min(seconds, best.get((side, program), seconds))
     ours, peer = (
         best[side, "threads_one"] / best[side, "threads"] for side in ("headrace", "tensorflow")

@@ -43,8 +43,8 @@ def tox_python() -> Path:
     ready = home / "ready"
     if not ready.exists():
         HOME.mkdir(exist_ok=True)
-        made = subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)])
-        if made.returncode != 0:
+        result = subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)])
+        if result.returncode != 0:
             raise SystemExit(
                 "check: this Python cannot make virtual environments:"
                 " install its venv module (on Debian: apt install python3-venv)"

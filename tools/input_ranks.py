@@ -1,4 +1,4 @@
-"""Asks TensorFlow which ranks the inputs of each op may have; prints the table of formats.
+"""Finds with TensorFlow which ranks the inputs of each op may have; prints the table of formats.
 
     TENSORFLOW_PYTHON tools/input_ranks.py OP_NAMES_FILE > .../formats/ops/input_ranks.txt
 

@@ -48,13 +48,13 @@ def run(name: str, count: int, python: str) -> dict[str, Any]:
     found: dict[str, Any] = {"notes": []}
     with tqdm(total=count, desc=name, file=sys.stderr) as bar:
         for line in child.stdout:
-            told = json.loads(line)
-            if "step" in told:
-                bar.update(told["step"] - bar.n)
-            elif "note" in told:
-                found["notes"].append(told["note"])
+            message = json.loads(line)
+            if "step" in message:
+                bar.update(message["step"] - bar.n)
+            elif "note" in message:
+                found["notes"].append(message["note"])
             else:
-                found.update(told)
+                found.update(message)
                 bar.update(count - bar.n)
     reader.join()
     if child.wait():

@@ -88,7 +88,7 @@ def fed_indices(count: int) -> Iterator[None]:
 
 
 def signatures(count: int) -> Iterator[None]:
-    """A pair of fetches that was not asked for before, count times."""
+    """A new pair of fetches, count times."""
     side = int(count**0.5) + 1
     with hr.Graph().as_default():
         x = hr.placeholder(hr.float32, [8, 8])
@@ -253,7 +253,7 @@ SOAKS: dict[str, Callable[[int], Iterator[None]]] = {
 }
 
 
-def measured(name: str, count: int, told: Callable[[int], None]) -> list[Sample]:
+def measured(name: str, count: int, report: Callable[[int], None]) -> list[Sample]:
     """Runs a soak in this process.
 
     Args:
@@ -271,7 +271,7 @@ def measured(name: str, count: int, told: Callable[[int], None]) -> list[Sample]
             samples.append(sample(step, began))
         if time.monotonic() - last > 0.1:
             last = time.monotonic()
-            told(step)
+            report(step)
     return samples
 
 
@@ -281,10 +281,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, required=True)
     options = parser.parse_args()
 
-    def told(step: int) -> None:
+    def report(step: int) -> None:
         print(json.dumps({"step": step}), flush=True)
 
-    samples = measured(options.soak, options.count, told)
+    samples = measured(options.soak, options.count, report)
     print(json.dumps({"samples": [asdict(s) for s in samples]}), flush=True)
 
 

@@ -98,8 +98,8 @@ def build(packages: list[str]) -> dict[str, Path]:
         except KeyboardInterrupt:
             stop_children()
             raise
-        made = {package: job.result() for package, job in jobs.items()}
-    return {package: wheel or made[package] for package, wheel in wheels.items()}
+        created = {package: job.result() for package, job in jobs.items()}
+    return {package: wheel or created[package] for package, wheel in wheels.items()}
 
 
 def show_progress(jobs: dict[str, Future[Path]]) -> None:
@@ -232,8 +232,8 @@ def build_requirements() -> Iterator[str]:
 
 def remove_builder() -> None:
     """Removes the compilers' environment and objects; the wheels stay."""
-    for made in (HOME / f"builder-{TAG}", HOME / f"build-{BUILD}"):
-        shutil.rmtree(made, ignore_errors=True)
+    for created in (HOME / f"builder-{TAG}", HOME / f"build-{BUILD}"):
+        shutil.rmtree(created, ignore_errors=True)
 
 
 _children: set[subprocess.Popen[bytes]] = set()

@@ -65,7 +65,7 @@ class Build(build):
 def generate(target: Path) -> None:
     """Generates *_pb2.py and *_pb2.pyi under `target`, unless they are up to date."""
     protos = sorted(PROTO.glob("*.proto"))
-    made = [
+    result = [
         target / p.relative_to(SRC).with_name(p.stem + end)
         for p in protos
         for end in ("_pb2.py", "_pb2.pyi")
@@ -75,7 +75,7 @@ def generate(target: Path) -> None:
         state.update(proto.name.encode() + b"\0" + proto.read_bytes())
     stamp = target / PROTO.relative_to(SRC) / ".generated_from"
     if target == SRC and stamp.exists() and stamp.read_text() == state.hexdigest():
-        if all(path.exists() for path in made):
+        if all(path.exists() for path in result):
             return
     if not protos:
         return
@@ -85,7 +85,7 @@ def generate(target: Path) -> None:
     subprocess.run(command, check=True)
     if target == SRC:
         for old in PROTO.glob("*_pb2.py*"):
-            if old not in made:
+            if old not in result:
                 old.unlink()
         stamp.write_text(state.hexdigest())
 

@@ -82,7 +82,7 @@ def _(folder: Path) -> None:
 def _(folder: Path) -> None:
     graph = hr.get_default_graph()
     x = hr.constant([1.0, 2.0])
-    with graph.gradient_override_map({"Tanh": "NobodysGradient"}):
+    with graph.gradient_override_map({"Tanh": "MissingGradient"}):
         y = hr.tanh(x)
     hr.gradients(y, x)
 
@@ -140,7 +140,7 @@ def _(folder: Path) -> None:
 @importing("an input that no node produces")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
-    _node(graph_def, "a", "Neg", "nobody")
+    _node(graph_def, "a", "Neg", "missing")
     hr.import_graph_def(graph_def, name="")
 
 

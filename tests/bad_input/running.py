@@ -69,7 +69,7 @@ def _(folder: Path) -> None:
 @calling("a feed that is not in the graph")
 def _(folder: Path) -> None:
     x = hr.constant(1.0)
-    _run(x, {"nobody:0": 1.0})
+    _run(x, {"missing:0": 1.0})
 
 
 @calling("an empty graph")
@@ -229,12 +229,12 @@ def _(folder: Path) -> None:
     _extended(_const(shape=[2], content=bytes(8)).SerializeToString()[:-5])
 
 
-@bytes_in("what is no GraphDef")
+@bytes_in("bytes that are not a GraphDef")
 def _(folder: Path) -> None:
     _extended(b"\xff" * 20)
 
 
-@bytes_in("a name that is no text")
+@bytes_in("a name that is not valid UTF-8")
 def _(folder: Path) -> None:
     _extended(b"\x0a\x08\x0a\x02\xff\xfe\x12\x02No")
 
@@ -248,7 +248,7 @@ def _(folder: Path) -> None:
     _extended(graph_def)
 
 
-@bytes_in("an op that nobody knows")
+@bytes_in("an unknown op")
 def _(folder: Path) -> None:
     graph_def = hr.GraphDef()
     graph_def.node.add(name="x", op="Konst")
@@ -270,7 +270,7 @@ def _(folder: Path) -> None:
     _extended(_const(shape=[-4], content=b"1234"))
 
 
-@bytes_in("a tensor of a dtype that there is not")
+@bytes_in("a tensor of an unknown dtype")
 def _(folder: Path) -> None:
     _extended(_const(dtype=77, content=b"1234"))
 

@@ -38,9 +38,9 @@ def test_document_has_the_counts_of_the_list() -> None:
         names = sum(n for (of, _), n in counted.items() if of == which)
         here = counted[which, "here"]
         assert f"| {which} | {names} | {here} | {names - here} |" in DOCUMENT
-    told = {
+    reported = {
         row[0]: (int(row[1]), int(row[2]))
         for row in re.findall(r"^\| (\w+) \| (\d+) \| (\d+) \| \D", DOCUMENT, re.M)
     }
     states = {state for _, state in counted if state != "here"}
-    assert told == {s: (counted["programs", s], counted["wider", s]) for s in states}
+    assert reported == {s: (counted["programs", s], counted["wider", s]) for s in states}

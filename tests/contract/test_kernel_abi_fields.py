@@ -17,8 +17,8 @@ HEADER = PACKAGES / "formats/src/headrace/formats/include/headrace/kernel.h"
 RUNTIME = PACKAGES / "runtime/src/headrace/runtime"
 # From this field of hr_request on, the library sets the fields.
 FIRST_OF_LIBRARY = "outputs"
-GIVEN = ("hr_node", "hr_ctx", "hr_ctx_api", "hr_request")
-SAID = ("hr_variant_type", "hr_request", "hr_kernel", "hr_kernel_table")
+FROM_RUNTIME = ("hr_node", "hr_ctx", "hr_ctx_api", "hr_request")
+FROM_LIBRARIES = ("hr_variant_type", "hr_request", "hr_kernel", "hr_kernel_table")
 
 
 @lru_cache(maxsize=1)
@@ -54,18 +54,18 @@ def _fields(struct: str) -> list[str]:
     return names
 
 
-def _cases(structs: tuple[str, ...], said: bool) -> list[tuple[str, str]]:
+def _cases(structs: tuple[str, ...], from_libraries: bool) -> list[tuple[str, str]]:
     cases = []
     for struct in structs:
         fields = _fields(struct)
         if struct == "hr_request":
             cut = fields.index(FIRST_OF_LIBRARY)
-            fields = fields[cut:] if said else fields[:cut]
-        cases += [(struct, field) for field in fields if not (said and field == "size")]
+            fields = fields[cut:] if from_libraries else fields[:cut]
+        cases += [(struct, field) for field in fields if not (from_libraries and field == "size")]
     return cases
 
 
-@pytest.mark.parametrize(("struct", "field"), _cases(GIVEN, said=False))
+@pytest.mark.parametrize(("struct", "field"), _cases(FROM_RUNTIME, from_libraries=False))
 def test_runtime_sets_every_field_that_kernels_receive(struct, field):
     owner = r"\bctx" if struct == "hr_ctx" else ""
     assert re.search(rf"{owner}(?:\.|->){field}\s*=(?!=)", _sources()), (
@@ -76,13 +76,13 @@ def test_runtime_sets_every_field_that_kernels_receive(struct, field):
 def test_runtime_sets_every_function_of_a_node():
     values = re.search(r"hr_node_api headrace_node_api = \{(.*?)\};", _sources(), re.DOTALL)
     assert values
-    given = re.findall(r"(?:attributes_detail::)?(sizeof|\w+)(?:\(\w+\))?,", values[1])
-    assert [name.replace("get_", "attr_").replace("sizeof", "size") for name in given] == _fields(
+    sources = re.findall(r"(?:attributes_detail::)?(sizeof|\w+)(?:\(\w+\))?,", values[1])
+    assert [name.replace("get_", "attr_").replace("sizeof", "size") for name in sources] == _fields(
         "hr_node_api"
     )
 
 
-@pytest.mark.parametrize(("struct", "field"), _cases(SAID, said=True))
+@pytest.mark.parametrize(("struct", "field"), _cases(FROM_LIBRARIES, from_libraries=True))
 def test_runtime_reads_every_field_of_a_kernel_table(struct, field):
     assert re.search(rf"(?:\.|->){field}\b(?!\s*=[^=])", _sources()), (
         f"nothing reads {struct}.{field}"

@@ -220,10 +220,10 @@ def test_results_for_partial_shapes_hold_for_complete_shapes(name):
                 partly.values[i] = case.values[i]
             elif i in case.values and how > 1:
                 partly.values[i] = case.values[i]
-        answer = ask_python(name, partly)
-        assert not isinstance(answer, str), f"refuses {partly}: {answer}, yet {case} gives {whole}"
-        assert len(answer) == len(whole)
-        assert all(map(fits, answer, whole)), f"{partly} gives {answer}, {case} gives {whole}"
+        result = ask_python(name, partly)
+        assert not isinstance(result, str), f"refuses {partly}: {result}, yet {case} gives {whole}"
+        assert len(result) == len(whole)
+        assert all(map(fits, result, whole)), f"{partly} gives {result}, {case} gives {whole}"
 
     sound()
 

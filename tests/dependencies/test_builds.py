@@ -107,8 +107,8 @@ def test_the_stubs_of_graph_are_made_without_its_dependencies(tmp_path: Path) ->
     stubs = tmp_path / "packages" / "graph" / "_build" / "stubs.py"
     # -S: no site-packages, so that neither NumPy nor protobuf nor an installed headrace is there
     subprocess.run([sys.executable, "-S", str(stubs)], check=True)
-    made = tmp_path / "packages" / "graph" / "src" / "headrace" / "graph"
-    assert (made / "__init__.pyi").exists() and (made / "ops" / "raw_ops.pyi").exists()
+    result = tmp_path / "packages" / "graph" / "src" / "headrace" / "graph"
+    assert (result / "__init__.pyi").exists() and (result / "ops" / "raw_ops.pyi").exists()
 
 
 def test_requirements_build_has_the_build_requirements_of_all_packages() -> None:

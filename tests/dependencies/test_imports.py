@@ -101,9 +101,9 @@ def test_only_services_reads_entry_points() -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("from headrace.runtime.tape cimport Tape", {"headrace.runtime.tape"}),
+        ("from headrace.runtime.plan cimport Plan", {"headrace.runtime.plan"}),
         ("from headrace cimport kernels", {"headrace.kernels"}),
-        ("cimport headrace.runtime.tape as tape", {"headrace.runtime.tape"}),
+        ("cimport headrace.runtime.plan as plan", {"headrace.runtime.plan"}),
         ("from headrace.formats import errors", set()),
         ("from headrace.graph import graph", set()),
     ],

@@ -73,7 +73,7 @@ def test_short_training_classifies_held_out_digits(tmp_path):
     assert reached > 0.9
     # A finished training is not repeated, and is not continued with other settings.
     assert digits_training.train_fold(examples, settings, tmp_path / "run", "made") == reached
-    with pytest.raises(ValueError, match="holds a training of .*name another folder"):
+    with pytest.raises(ValueError, match="contains a training with .*name another folder"):
         digits_training.train_fold(
             examples, Settings("made", epochs=11, seed=1), tmp_path / "run", "made"
         )

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
 
-def test_program_prints_what_the_readme_says():
+def test_program_prints_the_output_in_the_readme():
     program, printed = re.search(r"```python\n(.*?)```.*?```\n(.*?)```", README, re.DOTALL).groups()
     assert len(program.splitlines()) == 15
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""Checkpoints, summaries and SavedModels: written, read back, damaged."""
+"""Checkpoints, summaries and SavedModels: written, read back, corrupted."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_restore_names_a_variable_that_the_checkpoint_lacks(tmp_path):
             saver.restore(sess, path + "-none")
 
 
-def test_damaged_checkpoint_is_an_error_with_file_and_offset(tmp_path):
+def test_corrupted_checkpoint_is_an_error_with_file_and_offset(tmp_path):
     hr.Variable(np.arange(64, dtype=np.float32), name="v")
     saver = hr.train.Saver()
     with hr.Session() as sess:
@@ -158,9 +158,9 @@ def test_histogram_fails_at_nan_and_merge_at_a_duplicate_tag():
 
 def test_an_image_summary_holds_a_png():
     pixels = np.zeros([2, 4, 5, 3], np.uint8)
-    made = hr.summary.image("picture", hr.constant(pixels))
+    result = hr.summary.image("picture", hr.constant(pixels))
     with hr.Session() as sess:
-        summary = Summary.FromString(sess.run(made))
+        summary = Summary.FromString(sess.run(result))
     assert [v.tag for v in summary.value] == ["picture/image/0", "picture/image/1"]
     image = summary.value[0].image
     assert (image.height, image.width, image.colorspace) == (4, 5, 3)

@@ -24,12 +24,12 @@ SIDE, CLASSES = 32, 10
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("service") / "network.pb"
     size = ["--side", str(SIDE), "--filters", "8", "--classes", str(CLASSES)]
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, str(EXAMPLES / "service_model.py"), str(path), *size],
         capture_output=True,
         text=True,
     )
-    assert made.returncode == 0, made.stderr
+    assert result.returncode == 0, result.stderr
     server = subprocess.Popen(
         [sys.executable, str(EXAMPLES / "service_flask.py"), str(path), "--port", "0"],
         stdout=subprocess.PIPE,

@@ -91,17 +91,17 @@ def test_summaries_are_saved_and_merged(tmp_path):
     assert {"a", "t"} <= tags
 
 
-def test_a_checkpoint_is_saved_and_its_listener_told(tmp_path):
-    told = []
+def test_a_saved_checkpoint_notifies_its_listener(tmp_path):
+    steps = []
 
     class Listener(hr.train.CheckpointSaverListener):
         def after_save(self, session, global_step_value):
-            told.append(global_step_value)
+            steps.append(global_step_value)
 
     hook = hr.train.CheckpointSaverHook(str(tmp_path), save_steps=2, listeners=[Listener()])
     run_steps(3, hook)
     latest = hr.train.latest_checkpoint(str(tmp_path))
-    assert latest and told[-1] == 3
+    assert latest and steps[-1] == 3
     (modified,) = hr.train.get_checkpoint_mtimes([latest])
     assert modified > 0
     state = hr.train.generate_checkpoint_state_proto(str(tmp_path), latest)

@@ -152,13 +152,13 @@ class InAGraph:
         self.last = []
 
         def branch(make: Callable[[], Any]) -> Callable[[], Any]:
-            def made() -> Any:
+            def result() -> Any:
                 self.last = []
                 value = make()
                 with hr.control_dependencies(self.last):
                     return hr.identity(value)
 
-            return made
+            return result
 
         value = hr.cond(taken, branch(true), branch(false))
         self.last = [value]
@@ -172,9 +172,9 @@ class InAGraph:
 
         def once(i: Any, value: Any) -> Any:
             self.last = []
-            made = body(value)
+            result = body(value)
             with hr.control_dependencies(self.last):
-                return i + 1, hr.identity(made)
+                return i + 1, hr.identity(result)
 
         # What is known of a shape differs between the values that a body may hand on.
         shapes = (hr.TensorShape([]), hr.TensorShape([None] * value.shape.rank))

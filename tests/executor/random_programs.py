@@ -57,12 +57,12 @@ def programs(draw: Any, depth: int = 2) -> Program:
 def _statements(
     draw: Any, values: list[Shape], variables: Any, depth: int, least: int, most: int
 ) -> Any:
-    made = []
+    created = []
     for _ in range(draw(st.integers(least, most))):
         statement = _statement(draw, values, variables, depth)
-        made.append(statement)
+        created.append(statement)
         values.append(statement.shape)
-    return tuple(made)
+    return tuple(created)
 
 
 def _statement(draw: Any, values: list[Shape], variables: Any, depth: int) -> Statement:
@@ -149,8 +149,8 @@ def run(statements: tuple[Statement, ...], values: list[Any], backend: Any) -> l
     """The values, followed by the values of the statements."""
     values = list(values)
     for statement in statements:
-        made = _one(statement.kind, statement.arguments, values, backend)
-        values.append(made)
+        created = _one(statement.kind, statement.arguments, values, backend)
+        values.append(created)
     return values
 
 

@@ -33,11 +33,11 @@ def test_nested_branches_with_variables_and_gathers(
     train = hr.train.GradientDescentOptimizer(0.5).minimize(z)
     fed = np.array([1.0, 1.0, 2.0], np.float32)
     feed = {p: outer, q: inner, x: fed}
-    slope = (2.0 if inner else 2.0 * float(fed @ start)) if outer else 3.0
-    dx = slope * start if outer else np.zeros(3)
-    dv = slope * fed if outer else slope * 2 * start
+    derivative = (2.0 if inner else 2.0 * float(fed @ start)) if outer else 3.0
+    dx = derivative * start if outer else np.zeros(3)
+    dv = derivative * fed if outer else derivative * 2 * start
     de = np.zeros([4, 2])
-    de[1] = 0.0 if outer else 2 * slope
+    de[1] = 0.0 if outer else 2 * derivative
     with hr.Session() as session:
         session.run(hr.global_variables_initializer())
         for got, expected in zip(session.run(grads, feed), (dx, dv, de), strict=True):

@@ -115,7 +115,7 @@ def test_the_first_case_that_holds_is_taken(executor: str) -> None:
 
 
 @BOTH
-def test_a_loop_may_change_shapes_that_are_said_to_vary(executor: str) -> None:
+def test_a_loop_may_change_shapes_that_are_declared_to_vary(executor: str) -> None:
     _, grown = hr.while_loop(
         lambda i, _: i < 5,
         lambda i, v: (i + 1, hr.concat([v, hr.expand_dims(hr.cast(i, hr.float32), 0)], 0)),
@@ -146,6 +146,6 @@ def test_branches_are_differentiated_through(executor: str) -> None:
     x = hr.placeholder(hr.float64, [])
     branch = hr.cond(x > 1.0, lambda: x * x * x, lambda: 5.0 * x)
     with _session(executor) as session:
-        (slope,) = hr.gradients(branch, x)
-        assert np.isclose(session.run(slope, {x: 2.0}), 12.0)
-        assert np.isclose(session.run(slope, {x: 0.5}), 5.0)
+        (gradient,) = hr.gradients(branch, x)
+        assert np.isclose(session.run(gradient, {x: 2.0}), 12.0)
+        assert np.isclose(session.run(gradient, {x: 0.5}), 5.0)

@@ -146,12 +146,12 @@ def test_random_expressions_agree_with_numpy(dtype: str, data: st.DataObject) ->
             a, b = (values[data.draw(st.integers(0, len(values) - 1))] for _ in range(2))
             if name in UNARY:
                 ours, plain = UNARY[name]
-                made = ours(a[0]), plain(a[1])
+                result = ours(a[0]), plain(a[1])
             else:
                 ours, plain = BINARY[name]
-                made = ours(a[0], b[0]), plain(a[1], b[1])
-            if np.max(np.abs(made[1])) < 1e3 and name != "floor":
-                values.append(made)
+                result = ours(a[0], b[0]), plain(a[1], b[1])
+            if np.max(np.abs(result[1])) < 1e3 and name != "floor":
+                values.append(result)
         fetches = [values[-1], values[data.draw(st.integers(0, len(values) - 1))]]
         with hr.Session(graph=graph) as session:
             for _ in range(2):

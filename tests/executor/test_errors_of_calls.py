@@ -20,7 +20,7 @@ from headrace.runtime import load_graph
 
 @pytest.mark.parametrize("dtype", [hr.float32, hr.string])
 @pytest.mark.parametrize("shape", [(0, 2**40, 2**40), (0, 2**62), (2**40, 2**40, 0)])
-def test_a_fetch_of_a_shape_that_numpy_cannot_count_is_no_error_of_numpy(
+def test_fetching_a_shape_beyond_numpys_limits_is_an_op_error(
     dtype: hr.DType, shape: tuple[int, ...]
 ) -> None:
     graph = GraphDef()

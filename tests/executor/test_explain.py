@@ -61,9 +61,9 @@ def test_explain_names_kernels_and_the_nodes_that_a_fused_one_was_made_of() -> N
         y = hr.tanh(hr.exp(x, name="grown") + 1.0, name="bent")
         assert "it has not run" in session.explain(y, [x])
         session.run(y, {x: np.zeros(100_000, np.float32)})
-        told = session.explain(y, [x])
-    assert "_FusedElementwise (cpu)" in told
-    (line,) = [line for line in told.splitlines() if "made of" in line]
+        explanation = session.explain(y, [x])
+    assert "_FusedElementwise (cpu)" in explanation
+    (line,) = [line for line in explanation.splitlines() if "made of" in line]
     assert "grown = Exp" in line and "bent = Tanh" in line
 
 
@@ -74,7 +74,7 @@ def test_explain_shows_a_native_loop_with_the_kernels_of_its_parts() -> None:
             lambda i, v: i < 5, lambda i, v: (i + 1, hr.matmul(v, v)), [hr.constant(0), x]
         )
         session.run(out, {x: np.eye(3)})
-        told = session.explain(out, [x])
-    loop = told[told.index("native loop of") :]
+        explanation = session.explain(out, [x])
+    loop = explanation[explanation.index("native loop of") :]
     assert loop.index("condition:") < loop.index("Less (cpu)") < loop.index("body:")
     assert loop.index("body:") < loop.index("MatMul (cpu)")

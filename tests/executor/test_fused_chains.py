@@ -79,13 +79,13 @@ class _Program:
         y = self.some([x.dtype])
         floats = x.dtype in FLOATS
         if kind == "u":
-            made = self.draw(UNARY + (UNARY_OF_FLOATS if floats else []))(x)
+            result = self.draw(UNARY + (UNARY_OF_FLOATS if floats else []))(x)
         elif kind == "b":
-            made = self.draw(BINARY + (BINARY_OF_FLOATS if floats else []))(x, y)
+            result = self.draw(BINARY + (BINARY_OF_FLOATS if floats else []))(x, y)
         elif kind == "c":
-            made = self.draw(COMPARISONS)(x, y)
+            result = self.draw(COMPARISONS)(x, y)
         elif kind == "n":
-            made = (
+            result = (
                 hr.add_n([x, x, x])
                 if x is not y
                 else hr.logical_not(hr.math.is_nan(x))
@@ -93,19 +93,19 @@ class _Program:
                 else hr.add_n([x, x])
             )
         elif kind == "a":
-            made = hr.clip_by_value(x, *(hr.constant(v, x.dtype) for v in (-2, 2)))
+            result = hr.clip_by_value(x, *(hr.constant(v, x.dtype) for v in (-2, 2)))
         elif kind == "s":
-            made = hr.cast(self.some([*NUMBERS, hr.bool]), self.draw([*NUMBERS, hr.bool]))
+            result = hr.cast(self.some([*NUMBERS, hr.bool]), self.draw([*NUMBERS, hr.bool]))
         else:
             condition = self.some([hr.bool])
             if condition is None:
                 return
-            made = (
+            result = (
                 hr.where_v2(condition, x, y)
                 if kind == "w"
                 else self.draw(LOGIC)(condition, self.some([hr.bool]))
             )
-        self.values.append(made)
+        self.values.append(result)
 
 
 def _assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
@@ -139,9 +139,9 @@ def test_random_chains_have_the_same_bits_as_separate_ops(data: st.DataObject) -
         threads = data.draw(st.sampled_from([1, 2]))
         config = hr.ConfigProto(intra_op_parallelism_threads=threads)
         with hr.Session(graph=graph, config=config) as session:
-            made = [v for v in program.values if v not in program.feeds]
+            result = [v for v in program.values if v not in program.feeds]
             # What is fetched is computed alone.
-            apart = session.run([end, *made], program.feeds)[0]
+            apart = session.run([end, *result], program.feeds)[0]
             for _ in range(2):
                 _assert_same_bits(session.run(end, program.feeds), apart)
 

@@ -130,7 +130,7 @@ def test_a_function_named_like_a_kernel_of_the_runtime_is_not_that_kernel(
 
 
 @pytest.mark.parametrize("kind", ["string", "tensor"])
-def test_a_default_that_a_function_cannot_have_is_no_raw_exception(kind: str) -> None:
+def test_an_invalid_default_of_a_function_is_an_op_error(kind: str) -> None:
     nodes = Nodes().function("Twice", [], [FLOAT])
     attr = nodes.graph.library.function[0].signature.attr.add(name="x", type=kind)
     if kind == "string":

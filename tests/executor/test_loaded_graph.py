@@ -31,8 +31,8 @@ def _graph() -> bytes:
 
 @pytest.fixture
 def model() -> Any:
-    with load_graph(_graph(), ["x", "scale"], {"product": "y", "sum": "total:0"}) as made:
-        yield made
+    with load_graph(_graph(), ["x", "scale"], {"product": "y", "sum": "total:0"}) as result:
+        yield result
 
 
 def test_arrays_go_in_and_come_out_by_name(model: LoadedGraph) -> None:
@@ -129,7 +129,7 @@ def test_a_file_is_loaded_binary_or_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["g.pb", "g.pbtxt"])
-def test_a_file_that_is_no_graph_is_named_with_the_offset(tmp_path: Path, name: str) -> None:
+def test_a_file_that_is_not_a_graph_is_named_with_the_offset(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(_graph()[:-3] if name == "g.pb" else b"node { oops")
     with pytest.raises(errors.DataLossError, match=r"at byte") as caught:

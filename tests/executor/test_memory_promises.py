@@ -125,8 +125,8 @@ def test_the_arena_is_smaller_than_the_sum_of_intermediates() -> None:
         h = hr.tanh(hr.matmul(h, hr.ones([128, 128]))) + 1.0
     with hr.Session() as session:
         session.run(h, {x: np.ones([64, 128], np.float32)})
-        told = session.explain(h, [x])
-    numbers = re.findall(r"arena (\d+) bytes for (\d+) bytes of intermediates", told)
+        explanation = session.explain(h, [x])
+    numbers = re.findall(r"arena (\d+) bytes for (\d+) bytes of intermediates", explanation)
     assert numbers
     for arena, intermediates in numbers:
         assert 0 < int(arena) < int(intermediates) / 4

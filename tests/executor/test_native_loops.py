@@ -264,7 +264,7 @@ def test_a_timeout_and_close_end_a_loop_without_end(executor: str, inner: bool) 
 
 
 @BOTH
-def test_a_predicate_that_is_no_scalar_is_refused(executor: str) -> None:
+def test_a_predicate_that_is_not_a_scalar_is_rejected(executor: str) -> None:
     p = hr.placeholder(hr.bool)
     end = hr.while_loop(
         lambda i: i < 3, lambda i: hr.cond(p, lambda: i + 1, lambda: i + 2), [hr.constant(0)]

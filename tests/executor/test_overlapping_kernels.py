@@ -91,8 +91,8 @@ def test_two_independent_heavy_kernels_run_at_once(op: str) -> None:
                 break
         else:
             raise AssertionError(f"never at once: {first}, {second}")
-        for got, wanted in zip(session.run(fetches, feed), expected, strict=True):
-            np.testing.assert_array_equal(got, wanted)
+        for got, reference in zip(session.run(fetches, feed), expected, strict=True):
+            np.testing.assert_array_equal(got, reference)
         for _ in range(20):
             alone.run(fetches, feed)
         assert BESIDE not in _explained(alone, fetches, [x])

@@ -113,7 +113,7 @@ def test_ctrl_c_while_a_python_kernel_is_made_reaches_the_caller() -> None:
 
 
 @pytest.mark.parametrize("shape", [[2], [0], [1], [1, 1]])
-def test_a_predicate_that_is_no_scalar_is_refused(shape: list[int]) -> None:
+def test_a_predicate_that_is_not_a_scalar_is_rejected(shape: list[int]) -> None:
     predicate = hr.placeholder(hr.bool)
     outputs = hr.raw_ops.Switch(data=np.float32(3), pred=predicate)
     merged = hr.raw_ops.Merge(inputs=list(outputs))[0]
@@ -124,7 +124,7 @@ def test_a_predicate_that_is_no_scalar_is_refused(shape: list[int]) -> None:
 
 
 @pytest.mark.parametrize("shape", [[2], [0], [1]])
-def test_a_loop_condition_that_is_no_scalar_is_refused(shape: list[int]) -> None:
+def test_a_loop_condition_that_is_not_a_scalar_is_rejected(shape: list[int]) -> None:
     limit = hr.placeholder(hr.int32)
     i = hr.constant(1)
     entered = hr.raw_ops.Enter(data=i, frame_name="f")

@@ -23,8 +23,8 @@ def _expected(program: Program, fed: list[list[np.ndarray]]) -> list[list[np.nda
     backend = InNumPy([np.zeros(shape) for shape, _ in program.variables])
     found = []
     for values in fed:
-        made = run(program.statements, values, backend)
-        found.append([made[i] for i in program.fetches] + [v.copy() for v in backend.variables])
+        result = run(program.statements, values, backend)
+        found.append([result[i] for i in program.fetches] + [v.copy() for v in backend.variables])
     return found
 
 

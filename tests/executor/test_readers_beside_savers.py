@@ -98,7 +98,9 @@ def test_no_reader_sees_corruption_or_two_versions(
     assert len(seen) > 3  # saves did happen
 
 
-def test_a_reader_of_many_shards_is_told_to_open_the_next_version(tmp_path: Path) -> None:
+def test_the_error_for_a_replaced_checkpoint_of_many_shards_advises_reopening(
+    tmp_path: Path,
+) -> None:
     prefix = tmp_path / "model"
 
     def save(value: int) -> None:

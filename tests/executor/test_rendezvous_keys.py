@@ -26,10 +26,10 @@ def _sent(name: str, send: str = DEVICE, recv: str = DEVICE, op: str = "_Send") 
     for key, value in (("tensor_name", name), ("send_device", send), ("recv_device", recv)):
         node.attr[key].s = value.encode()
     node.attr["send_device_incarnation"].i = 1
-    with hr.Graph().as_default() as made:
+    with hr.Graph().as_default() as result:
         hr.import_graph_def(graph, name="")
-        with hr.Session(graph=made) as session:
-            session.run(made.get_operation_by_name("it"))
+        with hr.Session(graph=result) as session:
+            session.run(result.get_operation_by_name("it"))
 
 
 @pytest.mark.parametrize("op", ["_Send", "_HostSend"])
@@ -42,7 +42,7 @@ def test_a_tensor_name_that_is_empty_or_has_a_semicolon_is_refused(op: str) -> N
 
 
 @pytest.mark.parametrize("device", ["cpu:0", "a,b,c", "*", DEVICE + ";x"])
-def test_a_device_that_is_none_is_refused(device: str) -> None:
+def test_an_invalid_device_is_rejected(device: str) -> None:
     with pytest.raises(InvalidArgumentError, match="Invalid rendezvous key: send_device"):
         _sent("t", send=device)
     with pytest.raises(InvalidArgumentError, match="Invalid rendezvous key: recv_device"):

@@ -82,7 +82,7 @@ def test_a_reset_ends_the_runs_of_all_sessions_of_that_state() -> None:
         assert session.run(hr.constant(3.0)) == 3.0
 
 
-def test_a_session_has_a_timeout_for_runs_that_say_none() -> None:
+def test_the_timeout_of_a_session_applies_to_runs_without_one() -> None:
     fetch = _long_products()
     dequeue = hr.FIFOQueue(1, [hr.float32]).dequeue()
     config = hr.ConfigProto(operation_timeout_in_ms=200)

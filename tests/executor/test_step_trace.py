@@ -46,10 +46,10 @@ def test_a_trace_has_every_node_its_time_its_thread_and_its_outputs(kind: str) -
         assert node.all_start_micros == node.all_start_nanos // 1000
     assert nodes["MatMul"].all_start_nanos <= nodes["out"].all_start_nanos
     (output,) = nodes["out"].output
-    told = output.tensor_description
-    assert [dim.size for dim in told.shape.dim] == [5, 3]
-    assert told.dtype == hr.float32.as_datatype_enum
-    assert told.allocation_description.requested_bytes == 60
+    description = output.tensor_description
+    assert [dim.size for dim in description.shape.dim] == [5, 3]
+    assert description.dtype == hr.float32.as_datatype_enum
+    assert description.allocation_description.requested_bytes == 60
     assert len({node.thread_id for node in nodes.values()}) == 1
 
 

@@ -25,20 +25,20 @@ def _threads() -> int:
 
 
 def test_extreme_intra_op_thread_counts_are_bounded_with_a_warning() -> None:
-    for wanted in (1000, 1_000_000):
+    for expected in (1000, 1_000_000):
         printed = child_process.output(
             f"""
             import logging, resource
             logging.basicConfig(stream=sys.stdout, format="%(message)s")
             resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
             x = hr.random_uniform([900, 900])
-            config = hr.ConfigProto(intra_op_parallelism_threads={wanted})
+            config = hr.ConfigProto(intra_op_parallelism_threads={expected})
             with hr.Session(config=config) as session:
                 print(session.run(hr.reduce_sum(hr.matmul(x, x))) > 0)
             """
         )
         warning, result = printed.splitlines()
-        assert warning.startswith(f"intra_op_parallelism_threads is {wanted}; more do not help")
+        assert warning.startswith(f"intra_op_parallelism_threads is {expected}; more do not help")
         assert result == "True"
 
 

@@ -124,13 +124,13 @@ def test_a_merge_passes_a_reference_on_only_with_a_value(executor: str) -> None:
     p = hr.placeholder(hr.bool, [])
     # RefSwitch takes a variable without a value; RefMerge does not.
     false, true = hr.raw_ops.RefSwitch(data=v._ref(), pred=p)
-    made = hr.assign(hr.raw_ops.RefMerge(inputs=[false, true])[0], [5.0, 6.0])
+    result = hr.assign(hr.raw_ops.RefMerge(inputs=[false, true])[0], [5.0, 6.0])
     with _session(executor) as session:
         for taken in (True, False):
             with pytest.raises(FailedPreconditionError, match=NO_VALUE):
-                session.run(made, {p: taken})
+                session.run(result, {p: taken})
         session.run(v.initializer)
-        assert session.run(made, {p: True}).tolist() == [5.0, 6.0]
+        assert session.run(result, {p: True}).tolist() == [5.0, 6.0]
 
 
 @BOTH

@@ -1,6 +1,6 @@
 """Values that only a kernel reads are read when it runs: a new index needs no new plan.
 
-Modules: passes/wanted_values, passes/segment_keys.
+Modules: passes/constant_inputs, passes/segment_keys.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _plans(session: hr.Session, fetch: Any, feeds: list[hr.Tensor]) -> int:
     return session.explain(fetch, feeds).count("specialisation for")
 
 
-def test_an_index_that_is_fed_is_no_new_plan() -> None:
+def test_a_fed_index_needs_no_new_plan() -> None:
     x, i = hr.constant(VALUE), hr.placeholder(hr.int32, [])
     row = x[i] * 2.0
     with hr.Session() as session:

@@ -35,10 +35,10 @@ def test_a_reference_variable_read_after_an_assignment_of_another_shape_has_that
     doubled = v * 2.0
     with hr.Session() as session:
         for n in (2, 50_000, 3, 0, 2):
-            wanted = np.arange(n, dtype=np.float32)
-            session.run(grow.op, {value: wanted})
-            np.testing.assert_array_equal(session.run(doubled), wanted * 2)
-            np.testing.assert_array_equal(session.run(v), wanted)
+            expected = np.arange(n, dtype=np.float32)
+            session.run(grow.op, {value: expected})
+            np.testing.assert_array_equal(session.run(doubled), expected * 2)
+            np.testing.assert_array_equal(session.run(v), expected)
 
 
 @pytest.mark.parametrize("declared", [[2], None])
@@ -172,7 +172,7 @@ def test_a_resource_variable_is_initialised_and_read_in_one_run() -> None:
             assert session.run([read, assign])[0].tolist() == [2.0, 3.0]
 
 
-def test_a_variable_that_a_python_function_initialises_is_read_behind_it() -> None:
+def test_a_variable_is_read_after_the_python_function_that_initialises_it() -> None:
     handle = _handle(None)
     assign = hr.raw_ops.AssignVariableOp(resource=handle, value=[1.0, 2.0])
     with hr.Session("local://by_function") as session:

@@ -44,11 +44,11 @@ def test_constants_are_added_in_every_run() -> None:
 def test_is_initialised_is_computed_in_every_run() -> None:
     for resource in (False, True):
         v = hr.get_variable(f"v{resource:d}", initializer=[1.0], use_resource=resource)
-        asked = hr.is_variable_initialized(v)
+        fetch = hr.is_variable_initialized(v)
         with hr.Session() as session:
-            assert not session.run(asked)
+            assert not session.run(fetch)
             session.run(v.initializer)
-            assert session.run(asked)
+            assert session.run(fetch)
 
 
 def test_a_check_runs_as_a_target_and_as_a_control_input() -> None:
@@ -57,10 +57,10 @@ def test_a_check_runs_as_a_target_and_as_a_control_input() -> None:
     with hr.control_dependencies([check]):
         other = hr.constant(1.0) + 2.0
     with hr.Session() as session:
-        for wanted in (check.op, hr.group(check), other, check):
-            session.run(wanted, {x: [1.0, 2.0]})
+        for expected in (check.op, hr.group(check), other, check):
+            session.run(expected, {x: [1.0, 2.0]})
             with pytest.raises(InvalidArgumentError, match="x is bad : Tensor had NaN"):
-                session.run(wanted, {x: [1.0, np.nan]})
+                session.run(expected, {x: [1.0, np.nan]})
 
 
 def test_a_check_of_a_known_value_fails_each_run() -> None:

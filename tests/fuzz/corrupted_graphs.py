@@ -17,14 +17,14 @@ GOLDEN = Path(__file__).parents[2] / "packages" / "formats" / "tests" / "golden"
 def make_case(dice: random.Random) -> Case:
     """A corrupted graph of Headrace or TensorFlow; each of its last nodes is run."""
     wire = sources()[dice.randrange(2)]
-    damaged = changed_bytes(wire, dice) if dice.random() < 0.5 else changed_fields(wire, dice)
+    corrupted = changed_bytes(wire, dice) if dice.random() < 0.5 else changed_fields(wire, dice)
     try:
-        graph = GraphDef.FromString(damaged)
+        graph = GraphDef.FromString(corrupted)
         names = [f"{node.name}:0" for node in graph.node]
     except Exception:  # protobuf refuses more than a session does
         graph, names = GraphDef(), []
     return Case(
-        graph, [Run({}, [name], []) for name in names[-12:]] or [Run()], damaged, random=True
+        graph, [Run({}, [name], []) for name in names[-12:]] or [Run()], corrupted, random=True
     )
 
 

@@ -120,12 +120,12 @@ def _run(
     while first < end:
         resident: list[tuple[int, int]] = []  # after each case, with its seed
         try:
-            for said in run_batch(kind, first, end - first, **limits):
-                if said[0] == "end":
+            for record in run_batch(kind, first, end - first, **limits):
+                if record[0] == "end":
                     if options.memory:
                         _note_leak(kind, resident, report, limits)
                     return
-                seed, ops, random, outcomes, took, used, bytes_held = said
+                seed, ops, random, outcomes, took, used, bytes_held = record
                 first = seed + 1
                 resident.append((bytes_held, seed))
                 found = verdicts.of_ours(outcomes, random, used)
@@ -213,8 +213,8 @@ class Report:
         again = f"# python tests/fuzz/fuzz.py --kind {kind} --seed {seed} --graphs 1 --show"
         lines = "".join(f"#   {line}\n" for line in detail.splitlines()[-40:])
         path.write_text(f"{again}\n# {verdict}\n{lines}{to_text(case)}")
-        said = [line for line in detail.splitlines() if line.strip()]
-        first = said[-1 if verdict == "raw exception" else 0][:150]
+        record = [line for line in detail.splitlines() if line.strip()]
+        first = record[-1 if verdict == "raw exception" else 0][:150]
         tqdm.write(f"{verdict}: {op}: {kind} {seed}: {first}")
 
     def print(self) -> None:
@@ -226,8 +226,8 @@ class Report:
             print(f"differences that are TensorFlow's own (judgement.py): {self.set_aside}")
         for verdict, count in self.found.most_common():
             ops = Counter({op: n for (v, op), n in self.by_op.items() if v == verdict})
-            said = ", ".join(f"{op} {n}" for op, n in ops.most_common(40))
-            print(f"{verdict}: {count} ({said})")
+            record = ", ".join(f"{op} {n}" for op, n in ops.most_common(40))
+            print(f"{verdict}: {count} ({record})")
         if not self.found:
             print("nothing found")
 
@@ -236,9 +236,9 @@ def _again(options: Any) -> int:
     """Runs a case from a file and prints its outcome."""
     limits = {"memory": int(options.memory * (1 << 30)), "limit_s": options.limit}
     try:
-        for said in run_batch("file", 0, 1, file=str(Path(options.file).resolve()), **limits):
-            if said[0] != "end":
-                _, ops, random, outcomes, _, used, _ = said
+        for record in run_batch("file", 0, 1, file=str(Path(options.file).resolve()), **limits):
+            if record[0] != "end":
+                _, ops, random, outcomes, _, used, _ = record
                 print(ops, outcomes)
                 found = verdicts.of_ours(outcomes, random, used)
                 print("\n".join(f"{v}: {d}" for v, d in found) or "nothing found")

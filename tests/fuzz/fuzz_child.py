@@ -98,11 +98,11 @@ def main() -> None:
     shared = mmap.mmap(options["progress"], 16)
     os.chdir(options["folder"])
     plant = os.environ.get("HEADRACE_FUZZ_PLANT", "").split()  # for the test of the fuzz itself
-    given = from_text(open(options["file"]).read()) if options.get("file") else None
+    fixed_case = from_text(open(options["file"]).read()) if options.get("file") else None
     find_service(SESSIONS, "local")("", b"").close()  # imports, once
     for number in range(first, first + count):
         shared[:16] = struct.pack("<qd", number, time.time())  # a case that cannot be made counts
-        case = given or make_case(kind, number)
+        case = fixed_case or make_case(kind, number)
         started, cpu = time.monotonic(), time.process_time()
         if plant == ["crash", str(number)]:
             os.abort()
@@ -113,8 +113,8 @@ def main() -> None:
         shared[:16] = struct.pack("<qd", number, time.time())
         if number % 16 == 0:
             gc.collect()  # so that cycles with tracebacks do not look like a leak
-        said = (number, case.ops, case.random, _portable(outcomes), took, used, resident())
-        pickle.dump(said, sent)
+        record = (number, case.ops, case.random, _portable(outcomes), took, used, resident())
+        pickle.dump(record, sent)
         sent.flush()  # what a crash of the next one would take along
     held = resident()
     if importlib.util.find_spec("leak_check"):  # under tests/sanitizers/run.py

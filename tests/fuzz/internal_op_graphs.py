@@ -77,11 +77,11 @@ def _sends_and_receives(dice: random.Random) -> Case:
     builder.random = True  # of several sends of one name, any comes first
     dtype = dice.choice(_SENT)
     for _ in range(dice.choice((0, 1, 1, 2, 3))):
-        made, _ = builder.value(dtype, draw.shape(dice))
+        result, _ = builder.value(dtype, draw.shape(dice))
         if dice.random() < 0.2:
-            made = _through_a_switch(builder, made, dtype)
+            result = _through_a_switch(builder, result, dtype)
         node = builder.graph.node.add(name=f"send{len(builder.graph.node)}", op="_Send")
-        node.input.append(made)
+        node.input.append(result)
         _describe_edge(builder, node, "T", dtype)
         builder.targets.append(node.name)
     for _ in range(dice.choice((1, 1, 2, 3))):
@@ -105,11 +105,11 @@ def _describe_edge(builder: OpGraph, node: Any, key: str, dtype: int) -> None:
         node.op = node.op.replace("_", "_Host")
 
 
-def _through_a_switch(builder: OpGraph, made: str, dtype: int) -> str:
+def _through_a_switch(builder: OpGraph, result: str, dtype: int) -> str:
     """The side of a Switch that may be dead."""
     predicate, _ = builder.value(10, ())
     name = f"switch{len(builder.graph.node)}"
-    node = builder.graph.node.add(name=name, op="Switch", input=[made, predicate])
+    node = builder.graph.node.add(name=name, op="Switch", input=[result, predicate])
     node.attr["T"].type = dtype
     return f"{name}:1"
 
@@ -128,9 +128,9 @@ def _function_of_an_op_s_name(dice: random.Random) -> Case:
     signature.name = op if dice.random() < 0.9 else f"{op}_"
     for i in range(dice.choice((0, 1, 2, len(node.input)))):
         signature.input_arg.add(name=f"i{i}", type=dice.choice(_SENT))
-    made = dice.choice((0, 1, 2))
-    for i in range(made):
+    result = dice.choice((0, 1, 2))
+    for i in range(result):
         signature.output_arg.add(name=f"o{i}", type=draw.dtype(dice))
-    builder.fetches = [f"{node.name}:{i}" for i in range(made)]
+    builder.fetches = [f"{node.name}:{i}" for i in range(result)]
     builder.targets = [node.name]
     return builder.case()

@@ -264,11 +264,11 @@ def _flushed(value: np.ndarray) -> np.ndarray | None:
         parts = [_flushed(np.ascontiguousarray(p)) for p in (value.real, value.imag)]
         if all(part is None for part in parts):
             return None
-        made = value.copy()
+        result = value.copy()
         for part, name in zip(parts, ("real", "imag"), strict=True):
             if part is not None:
-                setattr(made, name, part)
-        return made
+                setattr(result, name, part)
+        return result
     try:
         least = ml_dtypes.finfo(kind).smallest_normal
     except (ValueError, TypeError):
@@ -283,7 +283,7 @@ def _outcomes(case: Case, limits: dict[str, Any]) -> list[Outcome] | None:
         path = Path(folder) / "case.pbtxt"
         path.write_text(to_text(case))
         try:
-            said: Iterable[Any] = list(run_batch("file", 0, 1, file=str(path), **limits))
+            record: Iterable[Any] = list(run_batch("file", 0, 1, file=str(path), **limits))
         except Ended:
             return None
-    return next((s[3] for s in said if s[0] != "end"), None)
+    return next((s[3] for s in record if s[0] != "end"), None)

@@ -215,7 +215,9 @@ KEPT_DIFFERENCES = (
     ),
     KeptDifference(".*Pool.*", "strides must be positive", "it is never used", _stride_over_depth),
     # Bytes that are no message: TensorFlow drops them without a word.
-    KeptDifference("TensorSummaryV2", "no SummaryMetadata message", "damaged metadata is dropped"),
+    KeptDifference(
+        "TensorSummaryV2", "no SummaryMetadata message", "corrupted metadata is dropped"
+    ),
     # HR_MAX_RANK of kernel.h. TensorFlow's tensors have up to 254 dimensions, most of its kernels
     # that look at dimensions end at 8.
     KeptDifference(

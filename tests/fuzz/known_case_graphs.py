@@ -106,9 +106,9 @@ def _place(builder: OpGraph, value: np.ndarray) -> str:
 
 
 def _fetch_all(builder: OpGraph, node: NodeDef, signature: Any, attrs: dict[str, Any]) -> None:
-    made = [n for arg in signature.outputs for n in builder._types(arg, attrs)]
-    builder.fetches = [f"{node.name}:{i}" for i in range(len(made))]
-    if not made:
+    result = [n for arg in signature.outputs for n in builder._types(arg, attrs)]
+    builder.fetches = [f"{node.name}:{i}" for i in range(len(result))]
+    if not result:
         builder.targets = [node.name]
 
 

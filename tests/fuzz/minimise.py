@@ -39,9 +39,9 @@ def _fails(case: Case, verdict: str, memory_gib: float, limit_s: float) -> bool:
         path.write_text(to_text(case))
         try:
             memory = int(memory_gib * (1 << 30))
-            for said in run_batch("file", 0, 1, memory=memory, limit_s=limit_s, file=str(path)):
-                if said[0] != "end":
-                    found = verdicts.of_ours(said[3], said[2], said[5])
+            for record in run_batch("file", 0, 1, memory=memory, limit_s=limit_s, file=str(path)):
+                if record[0] != "end":
+                    found = verdicts.of_ours(record[3], record[2], record[5])
                     return any(v == verdict for v, _ in found)
         except Ended as ended:
             return ended.how == verdict

@@ -113,8 +113,8 @@ class OpGraph:
         inputs, controls = [], []
         for arg in signature.inputs:
             for number in self._types(arg, attrs):
-                made, waits = self.input(arg, number, op, depth)
-                inputs.append(made)
+                result, waits = self.input(arg, number, op, depth)
+                inputs.append(result)
                 controls += waits
         if inputs and self.dice.random() < 0.01:
             inputs.pop(self.dice.randrange(len(inputs)))
@@ -123,19 +123,19 @@ class OpGraph:
         for attr in signature.attrs:
             if attrs[attr.name] is not None or attr.kind == "shape":
                 set_attr(node.attr[attr.name], attr.kind, attrs[attr.name])
-        made = [n for arg in signature.outputs for n in self._types(arg, attrs)]
+        result = [n for arg in signature.outputs for n in self._types(arg, attrs)]
         is_ref = [arg.is_ref for arg in signature.outputs for _ in self._types(arg, attrs)]
-        self._offer(node, made, is_ref, depth)
+        self._offer(node, result, is_ref, depth)
         return node
 
-    def _offer(self, node: NodeDef, made: list[int], is_ref: list[bool], depth: int) -> None:
-        for index, (number, ref) in enumerate(zip(made, is_ref, strict=True)):
+    def _offer(self, node: NodeDef, result: list[int], is_ref: list[bool], depth: int) -> None:
+        for index, (number, ref) in enumerate(zip(result, is_ref, strict=True)):
             name = node.name if index == 0 else f"{node.name}:{index}"
             self.outputs.append((name, number + _REF if ref else number))
             fetched = number not in (RESOURCE, VARIANT) or self.dice.random() < 0.05
             if depth == 0 and fetched:
                 self.fetches.append(f"{node.name}:{index}")
-        if depth == 0 and not made:
+        if depth == 0 and not result:
             self.targets.append(node.name)
 
     def _number(self, value: np.ndarray) -> int:
@@ -156,8 +156,8 @@ class OpGraph:
 
     def input(self, arg: Arg, number: int, op: str, depth: int) -> tuple[str, list[str]]:
         """The name of a tensor for an input, and control inputs that make it usable."""
-        wanted = number + _REF if arg.is_ref else number
-        fitting = [name for name, dtype in self.outputs if dtype in (wanted, wanted + _REF)]
+        expected = number + _REF if arg.is_ref else number
+        fitting = [name for name, dtype in self.outputs if dtype in (expected, expected + _REF)]
         if fitting and self.dice.random() < 0.25:
             return self.dice.choice(fitting), []
         if self.outputs and self.dice.random() < 0.01:
@@ -237,15 +237,15 @@ class OpGraph:
         roll = self.dice.random()
         for part, makers in _MAKERS:
             if part.lower() in (op + arg.name).lower() and roll < 0.9:
-                wanted = [
+                expected = [
                     name
                     for maker in makers
                     for suffix in _SUFFIXES
                     if op_catalogue.find(name := maker + suffix) is not None
                     and op_catalogue.signature(name).outputs[0].is_ref == arg.is_ref
                 ]
-                if wanted and depth < 3:
-                    return self.add(self.dice.choice(wanted), depth + 1).name, []
+                if expected and depth < 3:
+                    return self.add(self.dice.choice(expected), depth + 1).name, []
         if arg.is_ref or roll > 0.97:
             return self.variable(7)
         dims = draw.shape_like(self.dice, self.base)

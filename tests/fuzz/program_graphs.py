@@ -30,7 +30,7 @@ def make_case(dice: random.Random) -> Case:
     for _ in range(dice.choice((3, 5, 8, 12, 25))):
         program.statement(2)
     if dice.random() < 0.25:
-        program.damage()
+        program.corruption()
     return program.case()
 
 
@@ -62,11 +62,11 @@ class Program:
 
     def node(self, op: str, inputs: list[str], **attrs: Any) -> NodeDef:
         """Adds a node; the Python type of an attribute determines the field of AttrValue."""
-        made = self.graph.node.add(name=f"n{len(self.graph.node)}", op=op, input=inputs)
+        result = self.graph.node.add(name=f"n{len(self.graph.node)}", op=op, input=inputs)
         if self.frames and not inputs:
-            made.input.append(f"^{self.frames[-1][1]}")  # else it is outside of the loop
+            result.input.append(f"^{self.frames[-1][1]}")  # else it is outside of the loop
         for key, value in attrs.items():
-            attr = made.attr[key]
+            attr = result.attr[key]
             if key in ("T", "dtype", "Index", "Tidx", "Tshape", "DstT", "SrcT", "Tperm", "TI",
                        "Tparams", "Tindices", "Taxis", "element_dtype", "out_type"):  # fmt: skip
                 attr.type = value
@@ -82,7 +82,7 @@ class Program:
                 attr.list.type.extend(value)
             else:
                 attr.shape.CopyFrom(make_shape_proto(value[0]))
-        return made
+        return result
 
     def array(self, dtype: int, dims: tuple[int, ...] | None = None) -> np.ndarray:
         """Values for a shape; those of the program, if it has no dims."""
@@ -106,9 +106,9 @@ class Program:
         known: Any = None if self.dice.random() < 0.5 else list(value.shape)
         if known and self.dice.random() < 0.5:
             known[self.dice.randrange(len(known))] = None
-        made = self.node("Placeholder", [], dtype=dtype, shape=(known,))
-        self.feeds[f"{made.name}:0"] = value
-        return self._made(made, dtype)
+        result = self.node("Placeholder", [], dtype=dtype, shape=(known,))
+        self.feeds[f"{result.name}:0"] = value
+        return self._made(result, dtype)
 
     def new_variable(self) -> None:
         """A variable of either kind, with an initialiser that runs in the same step."""
@@ -118,13 +118,13 @@ class Program:
         resource = self.dice.random() < 0.5
         op = "VarHandleOp" if resource else "VariableV2"
         around, self.frames = self.frames, []
-        made = self.node(op, [], dtype=dtype, shape=(known,))
+        result = self.node(op, [], dtype=dtype, shape=(known,))
         self.frames = around
         if resource:  # all handles without a name are one variable in TensorFlow
-            made.attr["shared_name"].s = made.name.encode()
+            result.attr["shared_name"].s = result.name.encode()
         if self.dice.random() < 0.1:
-            made.attr["shared_name"].s = b"shared"
-        self.variables.append((made.name, dtype, resource, dims))
+            result.attr["shared_name"].s = b"shared"
+        self.variables.append((result.name, dtype, resource, dims))
         if self.dice.random() < 0.9:
             self.assign(self.variables[-1], self.constant(dtype, dims)[0])
 
@@ -133,13 +133,13 @@ class Program:
         name = self.entered(name, dtype, resource)
         waits = self._waits()
         if resource:
-            made = self.node("AssignVariableOp", [name, value, *waits], dtype=dtype)
+            result = self.node("AssignVariableOp", [name, value, *waits], dtype=dtype)
         else:
             validate = self.dice.random() < 0.6
-            made = self.node("Assign", [name, value, *waits], T=dtype, validate_shape=validate)
-            self._made(made, dtype)
-        self.controls.append(made.name)
-        self.targets.append(made.name)
+            result = self.node("Assign", [name, value, *waits], T=dtype, validate_shape=validate)
+            self._made(result, dtype)
+        self.controls.append(result.name)
+        self.targets.append(result.name)
 
     def entered(self, name: str, dtype: int, resource: bool) -> str:
         """A handle or a reference from outside, passed into the enclosing loops."""
@@ -153,11 +153,11 @@ class Program:
         dtype = self.dice.choice((FLOAT, INT))
         op = self.dice.choice(("FIFOQueueV2", "RandomShuffleQueueV2", "PaddingFIFOQueueV2"))
         around, self.frames = self.frames, []
-        made = self.node(op, [], component_types=[dtype], capacity=self.dice.choice((-1, 1, 5)))
+        result = self.node(op, [], component_types=[dtype], capacity=self.dice.choice((-1, 1, 5)))
         self.frames = around
         if op == "PaddingFIFOQueueV2" or self.dice.random() < 0.3:
-            made.attr["shapes"].list.shape.append(make_shape_proto(self.dice.choice(self.shapes)))
-        self.queues.append((made.name, dtype))
+            result.attr["shapes"].list.shape.append(make_shape_proto(self.dice.choice(self.shapes)))
+        self.queues.append((result.name, dtype))
 
     def _made(self, node: NodeDef, dtype: int, index: int = 0) -> Value:
         value = (node.name if index == 0 else f"{node.name}:{index}", dtype)
@@ -194,18 +194,18 @@ class Program:
         roll = self.dice.random()
         if roll < 0.4:
             op = self.dice.choice(UNARY if dtype == FLOAT else ("Neg", "Abs", "Square", "Identity"))
-            made = self.node(op, [self.pick(dtype)], T=dtype)
+            result = self.node(op, [self.pick(dtype)], T=dtype)
         elif roll < 0.8:
             op = self.dice.choice(BINARY if dtype == FLOAT else BINARY[:-1])
-            made = self.node(op, [self.pick(dtype), self.pick(dtype)], T=dtype)
+            result = self.node(op, [self.pick(dtype), self.pick(dtype)], T=dtype)
         elif roll < 0.85:
-            made = self.node("MatMul", [self.pick(FLOAT), self.pick(FLOAT)], T=FLOAT,
+            result = self.node("MatMul", [self.pick(FLOAT), self.pick(FLOAT)], T=FLOAT,
                              transpose_b=self.dice.random() < 0.5)  # fmt: skip
             dtype = FLOAT
         else:
-            made = self.node("Cast", [self.pick(dtype)], SrcT=dtype, DstT=INT + FLOAT - dtype)
+            result = self.node("Cast", [self.pick(dtype)], SrcT=dtype, DstT=INT + FLOAT - dtype)
             dtype = INT + FLOAT - dtype
-        self._made(made, dtype)
+        self._made(result, dtype)
 
     def _shaping(self, depth: int) -> None:
         x = self.pick(FLOAT)
@@ -214,27 +214,27 @@ class Program:
         if roll < 0.3:
             op = self.dice.choice(REDUCTIONS)
             keep = self.dice.random() < 0.5
-            made = self.node(op, [x, axis], T=FLOAT, Tidx=INT, keep_dims=keep)
+            result = self.node(op, [x, axis], T=FLOAT, Tidx=INT, keep_dims=keep)
         elif roll < 0.45:
             dims = self.dice.choice(([-1], [-1, 1], [1, -1], [min(n, 99) for n in self.shapes[0]]))
-            made = self.node("Reshape", [x, self.literal(dims)], T=FLOAT, Tshape=INT)
+            result = self.node("Reshape", [x, self.literal(dims)], T=FLOAT, Tshape=INT)
         elif roll < 0.6:
             shape = self.node("Shape", [x], T=FLOAT, out_type=INT)
             self._made(shape, INT)
-            made = self.node("Fill", [shape.name, self.literal(0.5, FLOAT)], T=FLOAT)
+            result = self.node("Fill", [shape.name, self.literal(0.5, FLOAT)], T=FLOAT)
         elif roll < 0.75:
             many = self.dice.choice((2, 2, 3))
             inputs = [self.pick(FLOAT) for _ in range(many)]
-            made = self.node("ConcatV2", [*inputs, axis], T=FLOAT, Tidx=INT, N=many)
+            result = self.node("ConcatV2", [*inputs, axis], T=FLOAT, Tidx=INT, N=many)
         elif roll < 0.85:
             many = self.dice.choice((1, 2, 3))
-            made = self.node("Pack", [self.pick(FLOAT) for _ in range(many)], T=FLOAT, N=many)
+            result = self.node("Pack", [self.pick(FLOAT) for _ in range(many)], T=FLOAT, N=many)
         elif roll < 0.93:
-            made = self.node("ExpandDims", [x, axis], T=FLOAT, Tdim=3)
-            made.attr["Tdim"].type = INT
+            result = self.node("ExpandDims", [x, axis], T=FLOAT, Tdim=3)
+            result.attr["Tdim"].type = INT
         else:
-            made = self.node("Tile", [x, self.pick(INT)], T=FLOAT)
-        self._made(made, FLOAT)
+            result = self.node("Tile", [x, self.pick(INT)], T=FLOAT)
+        self._made(result, FLOAT)
 
     def _indexing(self, depth: int) -> None:
         x, at = self.pick(FLOAT), self.pick(INT)
@@ -242,25 +242,25 @@ class Program:
         one = self.literal([self.dice.choice((0, 1, 1, 2, -1, 5))])
         if roll < 0.4:
             begin = at if self.dice.random() < 0.5 else one
-            made = self.node("StridedSlice", [x, begin, self.literal([3]), self.literal([1])],
+            result = self.node("StridedSlice", [x, begin, self.literal([3]), self.literal([1])],
                              T=FLOAT, Index=INT, shrink_axis_mask=self.dice.choice((0, 1)),
                              end_mask=self.dice.choice((0, 1)))  # fmt: skip
         elif roll < 0.7:
-            made = self.node("GatherV2", [x, at, self.literal(0)], Tparams=FLOAT, Tindices=INT,
+            result = self.node("GatherV2", [x, at, self.literal(0)], Tparams=FLOAT, Tindices=INT,
                              Taxis=INT)  # fmt: skip
         elif roll < 0.85:
-            made = self.node("Slice", [x, at, one], T=FLOAT, Index=INT)
+            result = self.node("Slice", [x, at, one], T=FLOAT, Index=INT)
         else:
-            made = self.node("Range", [self.literal(0), at, self.literal(1)], Tidx=INT)
-            self._made(made, INT)
+            result = self.node("Range", [self.literal(0), at, self.literal(1)], Tidx=INT)
+            self._made(result, INT)
             return
-        self._made(made, FLOAT)
+        self._made(result, FLOAT)
 
     def _predicate(self, depth: int) -> None:
         dtype = self.dice.choice((FLOAT, INT))
-        made = self.node(self.dice.choice(("Less", "Greater")), [self.pick(dtype)] * 2, T=dtype)
-        made.input[1] = self.pick(dtype)
-        self._made(made, BOOL)
+        result = self.node(self.dice.choice(("Less", "Greater")), [self.pick(dtype)] * 2, T=dtype)
+        result.input[1] = self.pick(dtype)
+        self._made(result, BOOL)
 
     def _state(self, depth: int) -> None:
         if not self.variables:
@@ -272,22 +272,22 @@ class Program:
         value = self.pick(dtype) if roll < 0.5 else self.constant(dtype, dims)[0]
         if roll < 0.35:
             op, key = ("ReadVariableOp", "dtype") if resource else ("Identity", "T")
-            made = self.node(op, [name, *self._waits()], **{key: dtype})
-            self._made(made, dtype)
+            result = self.node(op, [name, *self._waits()], **{key: dtype})
+            self._made(result, dtype)
         elif roll < 0.65:
             self.assign(variable, value)
             return
         elif roll < 0.85:
             op, key = ("AssignAddVariableOp", "dtype") if resource else ("AssignAdd", "T")
-            made = self.node(op, [name, value, *self._waits()], **{key: dtype})
-            self.targets.append(made.name)
+            result = self.node(op, [name, value, *self._waits()], **{key: dtype})
+            self.targets.append(result.name)
         else:
             op = "ResourceScatterAdd" if resource else "ScatterAdd"
             key = "dtype" if resource else "T"
-            made = self.node(op, [name, self.pick(INT), value, *self._waits()], Tindices=INT,
+            result = self.node(op, [name, self.pick(INT), value, *self._waits()], Tindices=INT,
                              **{key: dtype})  # fmt: skip
-            self.targets.append(made.name)
-        self.controls.append(made.name)
+            self.targets.append(result.name)
+        self.controls.append(result.name)
 
     def _queue(self, depth: int) -> None:
         if not self.queues:
@@ -298,37 +298,39 @@ class Program:
         roll = self.dice.random()
         waits = self._waits()
         if roll < 0.5:
-            made = self.node("QueueEnqueueV2", [name, self.pick(dtype), *waits])
-            made.attr["Tcomponents"].list.type.append(dtype)
-            self.targets.append(made.name)
+            result = self.node("QueueEnqueueV2", [name, self.pick(dtype), *waits])
+            result.attr["Tcomponents"].list.type.append(dtype)
+            self.targets.append(result.name)
         elif roll < 0.6:
-            made = self.node("QueueEnqueueManyV2", [name, self.pick(dtype), *waits])
-            made.attr["Tcomponents"].list.type.append(dtype)
+            result = self.node("QueueEnqueueManyV2", [name, self.pick(dtype), *waits])
+            result.attr["Tcomponents"].list.type.append(dtype)
         elif roll < 0.9:
             op = self.dice.choice(("QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"))
             inputs = [name] if op == "QueueDequeueV2" else [name, self.literal(1)]
-            made = self.node(op, [*inputs, *waits], component_types=[dtype])
-            self._made(made, dtype)
+            result = self.node(op, [*inputs, *waits], component_types=[dtype])
+            self._made(result, dtype)
         elif roll < 0.95:
-            made = self.node("QueueSizeV2", [name, *waits])
-            self._made(made, INT)
+            result = self.node("QueueSizeV2", [name, *waits])
+            self._made(result, INT)
         else:
-            made = self.node("QueueCloseV2", [name, *waits])
-            self.targets.append(made.name)
-        self.controls.append(made.name)
+            result = self.node("QueueCloseV2", [name, *waits])
+            self.targets.append(result.name)
+        self.controls.append(result.name)
 
     def _array(self, depth: int) -> None:
         """A TensorArray: some writes, then a read or a gather."""
-        made = self.node("TensorArrayV3", [self.literal(self.dice.choice((0, 2, 3)))], dtype=FLOAT)
-        made.attr["dynamic_size"].b = self.dice.random() < 0.5
-        made.attr["clear_after_read"].b = self.dice.random() < 0.5
-        flow = f"{made.name}:1"
+        result = self.node(
+            "TensorArrayV3", [self.literal(self.dice.choice((0, 2, 3)))], dtype=FLOAT
+        )
+        result.attr["dynamic_size"].b = self.dice.random() < 0.5
+        result.attr["clear_after_read"].b = self.dice.random() < 0.5
+        flow = f"{result.name}:1"
         for _ in range(self.dice.choice((1, 2, 3))):
             index = self.literal(self.dice.choice((0, 1, 2, 5, -1)))
-            flow = self.node("TensorArrayWriteV3", [made.name, index, self.pick(FLOAT), flow],
+            flow = self.node("TensorArrayWriteV3", [result.name, index, self.pick(FLOAT), flow],
                              T=FLOAT).name  # fmt: skip
         op, key = self.dice.choice((("TensorArrayReadV3", 0), ("TensorArrayGatherV3", [0, 1])))
-        got = self.node(op, [made.name, self.literal(key), flow], dtype=FLOAT)
+        got = self.node(op, [result.name, self.literal(key), flow], dtype=FLOAT)
         self._made(got, FLOAT)
 
     def _cond(self, depth: int) -> None:
@@ -422,7 +424,7 @@ class Program:
 
     # ---- the whole ----
 
-    def damage(self) -> None:
+    def corruption(self) -> None:
         """Redirects one or two edges to other nodes, or removes one."""
         for _ in range(self.dice.choice((1, 1, 2))):
             node = self.dice.choice(self.graph.node)

@@ -163,6 +163,6 @@ def _floats(dice: random.Random, style: float, count: int) -> np.ndarray:
 
 
 def _filled(values: list[Any], dims: tuple[int, ...]) -> np.ndarray:
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made.reshape(dims)
+    result = np.empty(len(values), object)
+    result[:] = values
+    return result.reshape(dims)

@@ -36,9 +36,9 @@ CONFIG.graph_options.optimizer_options.opt_level = -1
 def array(form: tuple) -> np.ndarray:
     dtype, shape, data = form
     if dtype == "object":
-        made = np.empty(len(data), object)
-        made[:] = data
-        return made.reshape(shape)
+        result = np.empty(len(data), object)
+        result[:] = data
+        return result.reshape(shape)
     kind = tf.dtypes.as_dtype(dtype).as_numpy_dtype
     return np.frombuffer(data, kind).reshape(shape)
 
@@ -53,7 +53,7 @@ def portable(value: object) -> tuple:
     return str(value.dtype), value.shape, value.tobytes()
 
 
-def outcomes(wire: bytes, runs: list, made: list) -> None:
+def outcomes(wire: bytes, runs: list, result: list) -> None:
     """Appends an outcome per run to `made`, as the runs end."""
     graph_def = v1.GraphDef.FromString(wire)
     graph = tf.Graph()
@@ -61,7 +61,7 @@ def outcomes(wire: bytes, runs: list, made: list) -> None:
         with graph.as_default():
             tf.import_graph_def(graph_def, name="")
     except Exception as error:  # any refusal
-        made += [("refused", (3, "import: " + str(error)[:300]))] * len(runs)
+        result += [("refused", (3, "import: " + str(error)[:300]))] * len(runs)
         return
     with v1.Session(graph=graph, config=CONFIG) as session:
         for feeds, fetches, targets in runs:
@@ -70,35 +70,35 @@ def outcomes(wire: bytes, runs: list, made: list) -> None:
                 done = session.run(
                     [fetches, [graph.get_operation_by_name(t) for t in targets]], fed, OPTIONS
                 )
-                made.append(("values", [portable(v) for v in done[0]]))
+                result.append(("values", [portable(v) for v in done[0]]))
             except tf.errors.OpError as error:
-                said = re.sub(r"(?s).*?Node: '[^']*'\n", "", error.message, count=1)
-                made.append(("refused", (error.error_code, said[:300])))
+                text = re.sub(r"(?s).*?Node: '[^']*'\n", "", error.message, count=1)
+                result.append(("refused", (error.error_code, text[:300])))
             except Exception as error:
-                made.append(("refused", (3, "client: " + str(error)[:300])))
+                result.append(("refused", (3, "client: " + str(error)[:300])))
 
 
 def watched(wire: bytes, runs: list) -> list:
     """The outcomes, up to a run that does not end."""
-    made: list = []
-    worker = threading.Thread(target=outcomes, args=(wire, runs, made), daemon=True)
+    result: list = []
+    worker = threading.Thread(target=outcomes, args=(wire, runs, result), daemon=True)
     worker.start()
     before = -1
-    while worker.is_alive() and before < len(made):
-        before = len(made)
+    while worker.is_alive() and before < len(result):
+        before = len(result)
         worker.join(LIMIT_S)
-    return [*made, ("hung", "")] if worker.is_alive() else made
+    return [*result, ("hung", "")] if worker.is_alive() else result
 
 
 def main() -> None:
     stream = sys.stdin.buffer
     while head := stream.read(4):
         wire, runs = pickle.loads(stream.read(struct.unpack("<I", head)[0]))
-        made = watched(wire, runs)
-        data = pickle.dumps(made, protocol=4)
+        result = watched(wire, runs)
+        data = pickle.dumps(result, protocol=4)
         reply.write(struct.pack("<I", len(data)) + data)
         reply.flush()
-        if made and made[-1][0] == "hung":
+        if result and result[-1][0] == "hung":
             os._exit(0)
 
 

@@ -30,6 +30,6 @@ def test_no_random_graph_ends_in_a_crash_a_hang_a_leak_or_a_raw_exception(
     command += ["--no-minimise", "--limit", "30", "--out", str(tmp_path / "findings")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    (said,) = [x for x in done.stdout.splitlines() if x.startswith("outcomes: ")]
-    outcomes = eval(said.removeprefix("outcomes: "))
+    (line,) = [x for x in done.stdout.splitlines() if x.startswith("outcomes: ")]
+    outcomes = eval(line.removeprefix("outcomes: "))
     assert sum(outcomes.values()) == count and outcomes["values"] >= least, outcomes

@@ -42,8 +42,8 @@ def test_a_case_that_ends_or_holds_its_process_is_named(
     monkeypatch.setenv("HEADRACE_FUZZ_PLANT", f"{how} 3")
     seen = []
     with pytest.raises(Ended) as ended:
-        for said in run_batch("known", 0, 10, limit_s=3.0):
-            seen.append(said[0])
+        for record in run_batch("known", 0, 10, limit_s=3.0):
+            seen.append(record[0])
     assert (ended.value.how, ended.value.seed, seen) == (how, 3, [0, 1, 2])
 
 
@@ -91,8 +91,8 @@ def _endless_loop() -> fuzz_case.Case:
 def test_the_judge_goes_on_where_tensorflow_cannot_end_a_run() -> None:
     judge = Judge(os.environ.get("HEADRACE_PEER_PYTHON", sys.executable))
     try:
-        said = judge.run(_endless_loop(), portable)
-        assert said is not None and [how for how, _ in said] == ["values"]
+        record = judge.run(_endless_loop(), portable)
+        assert record is not None and [how for how, _ in record] == ["values"]
         assert (judge.hangs, judge.crashes) == (1, 0)
         again = judge.run(_one_node("Identity", np.float32(2)), portable)
         assert again is not None and len(again) == 1
@@ -193,6 +193,6 @@ def test_decompositions_are_compared_but_for_the_signs_of_their_columns() -> Non
 
 
 def test_only_ops_that_the_catalogue_of_later_ops_names_may_lack_a_kernel() -> None:
-    said = "{0} 'it': no CPU kernel for {0}; none of the installed kernel libraries (cpu) has one"
-    assert kept_differences.has_no_kernel(said.format("TensorArrayV3"))
-    assert not kept_differences.has_no_kernel(said.format("MatMul"))
+    record = "{0} 'it': no CPU kernel for {0}; none of the installed kernel libraries (cpu) has one"
+    assert kept_differences.has_no_kernel(record.format("TensorArrayV3"))
+    assert not kept_differences.has_no_kernel(record.format("MatMul"))

@@ -31,8 +31,8 @@ def of_ours(outcomes: list[Outcome], random: bool, used_s: float) -> list[tuple[
             late = [w for h, w in (first, second) if h == "refused"]
             if late[0][0] not in (DEADLINE, CANCELLED):
                 found.append(("unstable", f"one of two equal runs: {late[0]}"))
-        elif first[0] == "values" and (said := difference(first[1], second[1])):
-            found.append(("unstable", f"two equal runs: {said}"))
+        elif first[0] == "values" and (reason := difference(first[1], second[1])):
+            found.append(("unstable", f"two equal runs: {reason}"))
     if used_s > SLOW_S:
         found.append(("slow", f"{used_s:.1f} s of CPU time under timeouts of 0.15 s"))
     return list(dict(found).items())
@@ -52,8 +52,8 @@ def against(ours: list[Outcome], theirs: list[Outcome], random: bool) -> list[tu
             if code not in (DEADLINE, CANCELLED):
                 found.setdefault("refused, TensorFlow gives a result", f"{code}: {text[:300]}")
         elif mine[0] == peer[0] == "values" and not random:
-            if said := difference(mine[1], peer[1]):
-                found.setdefault("different values", said)
+            if reason := difference(mine[1], peer[1]):
+                found.setdefault("different values", reason)
     return list(found.items())
 
 

@@ -13,7 +13,7 @@ GUIDES = ROOT / "docs" / "guides"
 @pytest.mark.parametrize(
     "name", ["saving_and_restoring", "serving_without_graph", "moving_a_tf1_program"]
 )
-def test_guide_prints_what_it_says(name: str, tmp_path: Path) -> None:
+def test_guide_prints_its_documented_output(name: str, tmp_path: Path) -> None:
     follow(GUIDES / f"{name}.md", tmp_path)
 
 

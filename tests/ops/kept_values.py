@@ -1,6 +1,6 @@
-"""Where our value is another than TensorFlow's on purpose: op, reason, for which inputs, examples.
+"""Intended differences from TensorFlow's values: op, reason, inputs to which it applies, examples.
 
-tests/fuzz/kept_differences.py does not count such values; tests/ops/edges/poles.py leaves them out.
+tests/fuzz/kept_differences.py does not report such values; edge_cases/poles.py leaves them out.
 """
 
 from __future__ import annotations

@@ -55,9 +55,9 @@ def _run(name: str, first: bool) -> tuple[np.ndarray, list[np.ndarray]]:
         variables = hr.trainable_variables()
         grads = hr.gradients(loss, variables) if variables else []
         session.run(hr.global_variables_initializer())
-        made, slopes = session.run([y, grads])
-        assert y.shape.as_list() == list(made.shape)
-    return (np.moveaxis(made, 1, -1) if first else made), slopes
+        result, slopes = session.run([y, grads])
+        assert y.shape.as_list() == list(result.shape)
+    return (np.moveaxis(result, 1, -1) if first else result), slopes
 
 
 @pytest.mark.parametrize("name", LAYERS)

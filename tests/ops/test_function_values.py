@@ -20,11 +20,11 @@ def returned(case: ValueCase) -> Any:
     """Runs the call of a case, variables initialised; of a metric, its update."""
     with hr.Graph().as_default(), hr.Session() as session:
         args = [a(hr) if callable(a) else a for a in case.args]
-        made = find(case.name)(*args, **case.kwargs)
+        result = find(case.name)(*args, **case.kwargs)
         if case.name.startswith("metrics."):
-            made = made[1]
+            result = result[1]
         session.run([hr.global_variables_initializer(), hr.local_variables_initializer()])
-        return session.run(made)
+        return session.run(result)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

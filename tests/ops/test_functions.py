@@ -16,16 +16,18 @@ _TOLERANCE = {"float16": 5e-3, "bfloat16": 3e-2, "float32": 2e-4, "complex64": 2
 def _run(m: Any, program: Any) -> list[tuple[Any, str, Any]]:
     """The static shape, the type and the value of each output."""
     with m.Graph().as_default(), m.Session() as session:
-        made = [m.convert_to_tensor(t) for t in program(m)]
+        result = [m.convert_to_tensor(t) for t in program(m)]
         session.run([m.global_variables_initializer(), m.local_variables_initializer()])
         session.run(m.get_collection("before"))  # what a program wants to have run already
-        values = session.run(made)
-        static = [(t.get_shape(), t.dtype.base_dtype.name) for t in made]
-        return [(*said, value) for said, value in zip(static, values, strict=True)]
+        values = session.run(result)
+        static = [(t.get_shape(), t.dtype.base_dtype.name) for t in result]
+        return [
+            (*shape_and_dtype, value) for shape_and_dtype, value in zip(static, values, strict=True)
+        ]
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_function_gives_the_shape_it_said(name: str) -> None:
+def test_a_function_has_its_static_shape(name: str) -> None:
     for shape, dtype, value in _run(hr, ALL[name]):
         assert shape.is_compatible_with(np.shape(value))
         assert hr.as_dtype(dtype) == hr.as_dtype(np.asarray(value).dtype)

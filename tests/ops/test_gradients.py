@@ -128,25 +128,25 @@ def _gradients(case: Case, dtype: str, values: list[Any], weights: list[np.ndarr
             value = [as_dtype(one) for one in value]
         attrs[name] = value
     with hr.Graph().as_default():
-        wanted = _floats(values)
+        target = _floats(values)
         # what is no number to move is a constant, as axes and shapes mostly are
         places = [
-            hr.placeholder(as_dtype(v.dtype), v.shape) if i in wanted else hr.constant(v)
+            hr.placeholder(as_dtype(v.dtype), v.shape) if i in target else hr.constant(v)
             for i, v in enumerate(_flat(values))
         ]
-        made = op(case.op, *_nested(values, places), **attrs)
-        outputs = hr.nest.flatten(made) if isinstance(made, (list, tuple)) else [made]
+        result = op(case.op, *_nested(values, places), **attrs)
+        outputs = hr.nest.flatten(result) if isinstance(result, (list, tuple)) else [result]
         ys = [y for y in outputs if _is_number(y)]
         grads = [
             hr.constant(w.astype(y.dtype.as_numpy_dtype))
             for y, w in zip(outputs, weights, strict=True)
             if _is_number(y)
         ]
-        found = hr.gradients(ys, [places[i] for i in wanted], grads)
+        found = hr.gradients(ys, [places[i] for i in target], grads)
         found = [hr.convert_to_tensor(g) if g is not None else None for g in found]
         present = [g.name for g in found if g is not None]
         graph_def = hr.get_default_graph().as_graph_def().SerializeToString()
-    feeds = {places[i].name: value for i, value in enumerate(_flat(values)) if i in wanted}
+    feeds = {places[i].name: value for i, value in enumerate(_flat(values)) if i in target}
     results = iter(evaluate(graph_def, feeds, present))
     return [None if g is None else next(results) for g in found]
 

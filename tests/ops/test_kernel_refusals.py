@@ -51,16 +51,16 @@ def test_a_layout_without_a_shape_rule_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["Real", "Imag", "Angle", "ComplexAbs"])
 @pytest.mark.parametrize("pair", [(np.complex64, hr.float64), (np.complex128, hr.float32)])
 def test_a_part_of_a_complex_number_has_its_precision(name: str, pair: tuple) -> None:
-    given, requested = pair
+    value, requested = pair
     with pytest.raises(OpError):
-        _run(lambda x: op(name, x, Tout=requested), np.ones(100_000, given))
+        _run(lambda x: op(name, x, Tout=requested), np.ones(100_000, value))
 
 
 @pytest.mark.parametrize("pair", [(np.float32, hr.complex128), (np.float64, hr.complex64)])
 def test_a_complex_number_has_the_precision_of_its_parts(pair: tuple) -> None:
-    given, requested = pair
+    value, requested = pair
     with pytest.raises(OpError):
-        _run(lambda x: op("Complex", x, x, Tout=requested), np.ones(100_000, given))
+        _run(lambda x: op("Complex", x, x, Tout=requested), np.ones(100_000, value))
 
 
 def test_sizes_whose_product_wraps_around_are_refused() -> None:
@@ -96,9 +96,9 @@ def test_a_segment_number_next_to_the_largest_integer_is_refused() -> None:
 
 @pytest.mark.parametrize("channels", [0, 1, 2])
 @pytest.mark.parametrize("multiplier", [0, 1, 3])
-@pytest.mark.parametrize("given", [0, 1, 2, 6])
+@pytest.mark.parametrize("value", [0, 1, 2, 6])
 def test_depthwise_gradients_of_no_channels_end_well(
-    channels: int, multiplier: int, given: int
+    channels: int, multiplier: int, value: int
 ) -> None:
     def gradient(x: hr.Tensor, sizes: hr.Tensor, dy: hr.Tensor) -> hr.Tensor:
         return op(
@@ -115,10 +115,10 @@ def test_depthwise_gradients_of_no_channels_end_well(
             gradient,
             np.ones((1, 4, 4, channels), np.float32),
             np.array([2, 2, channels, multiplier], np.int32),
-            np.ones((1, 4, 4, given), np.float32),
+            np.ones((1, 4, 4, value), np.float32),
         )
     except InvalidArgumentError:
-        assert given != channels * multiplier
+        assert value != channels * multiplier
     else:
         assert result.shape == (2, 2, channels, multiplier)
 
@@ -149,17 +149,17 @@ NOT_SCALAR = {
 
 
 @pytest.mark.parametrize("name", NOT_SCALAR)
-@pytest.mark.parametrize("given", [[], [0, 1]])
-def test_what_must_be_a_scalar_is_looked_at_before_it_is_read(name: str, given: list) -> None:
+@pytest.mark.parametrize("value", [[], [0, 1]])
+def test_a_scalar_input_is_checked_before_it_is_read(name: str, value: list) -> None:
     with pytest.raises(InvalidArgumentError, match="scalar"):
-        _run(NOT_SCALAR[name], np.array(given, np.int32))
+        _run(NOT_SCALAR[name], np.array(value, np.int32))
 
 
 @pytest.mark.parametrize("name", ["AdjustHue", "AdjustSaturation", "AdjustContrastv2"])
-@pytest.mark.parametrize("given", [[], [0, 1]])
-def test_changes_of_colour_are_scalars(name: str, given: list) -> None:
+@pytest.mark.parametrize("value", [[], [0, 1]])
+def test_changes_of_colour_are_scalars(name: str, value: list) -> None:
     with pytest.raises(InvalidArgumentError, match="scalar"):
-        _run(lambda n: op(name, np.ones((1, 2, 2, 3), np.float32), n), np.array(given, np.float32))
+        _run(lambda n: op(name, np.ones((1, 2, 2, 3), np.float32), n), np.array(value, np.float32))
 
 
 @pytest.mark.parametrize(

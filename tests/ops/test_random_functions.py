@@ -26,7 +26,7 @@ def run(*fetches):
         return session.run(list(fetches))
 
 
-def test_categorical_draws_by_the_odds():
+def test_categorical_draws_with_the_given_probabilities():
     (drawn,) = run(hr.random.categorical([[0.0, np.log(3.0)]], 4000))
     assert drawn.shape == (1, 4000) and abs(drawn.mean() - 0.75) < 0.05
 
@@ -84,8 +84,8 @@ def test_dropped_elements_are_zero_and_the_others_grow():
 
 def test_a_jpeg_of_a_grey_image_stays_grey():
     grey = np.full((8, 8, 3), 128, np.uint8)
-    (made,) = run(hr.image.adjust_jpeg_quality(grey, 50))
-    assert np.abs(made.astype(int) - 128).max() <= 2
+    (result,) = run(hr.image.adjust_jpeg_quality(grey, 50))
+    assert np.abs(result.astype(int) - 128).max() <= 2
 
 
 def test_a_timestamp_is_now():

@@ -35,7 +35,7 @@ def run_tensorflow(case: Case, dtype: str) -> list[np.ndarray] | None:
             with tf.compat.v1.Session(config=config) as session:
                 results = session.run(node.fetches or ["it"], node.feeds)
         except tf.errors.OpError as error:
-            if any(said in str(error) for said in _NO_KERNEL):
+            if any(text in str(error) for text in _NO_KERNEL):
                 return None
             raise
     return [

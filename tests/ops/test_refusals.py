@@ -50,10 +50,10 @@ def test_shapes_that_clash_are_refused_when_the_graph_is_built(refusal: Refusal)
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda r: r.name)
-def test_what_only_the_run_can_tell_is_refused_by_it_and_names_the_node(refusal: Refusal) -> None:
+def test_errors_that_only_a_run_can_find_name_the_node(refusal: Refusal) -> None:
     with hr.Graph().as_default():
-        places, made = _build(refusal, known=False)
-        target = made if isinstance(made, hr.Operation) else hr.nest.flatten(made)
+        places, result = _build(refusal, known=False)
+        target = result if isinstance(result, hr.Operation) else hr.nest.flatten(result)
         feeds = dict(zip(places, _flat(refusal), strict=True))
         with hr.Session() as session, pytest.raises(InvalidArgumentError) as refused:
             session.run(target, feeds)

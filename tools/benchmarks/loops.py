@@ -161,10 +161,10 @@ def worker(side: str) -> None:
             start = time.perf_counter()
             value = built[row]()
             took = time.perf_counter() - start
-            answer = {"ns": took / n * 1e9, "value": float(np.sum(value))}
+            reply = {"ns": took / n * 1e9, "value": float(np.sum(value))}
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
-        print(json.dumps(answer), flush=True)
+            reply = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
+        print(json.dumps(reply), flush=True)
 
 
 def main() -> None:
@@ -174,15 +174,15 @@ def main() -> None:
     parser.add_argument("--before")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--worker")
-    given = parser.parse_args()
-    if given.worker:
-        worker(given.worker)
+    options = parser.parse_args()
+    if options.worker:
+        worker(options.worker)
         return
     sides = {"ours": sys.executable}
-    if given.before:
-        sides["before"] = given.before
-    if given.peer:
-        sides["tensorflow"] = given.peer
+    if options.before:
+        sides["before"] = options.before
+    if options.peer:
+        sides["tensorflow"] = options.peer
     processes = {
         side: subprocess.Popen(
             [python, __file__, "--worker", side],
@@ -195,20 +195,20 @@ def main() -> None:
         for side, python in sides.items()
     }
     print(f"{'row':14}" + "".join(f"{side:>14}" for side in sides) + "   ns an iteration")
-    for row in given.rows:
+    for row in options.rows:
         best: dict[str, float] = {}
         values: dict[str, float] = {}
         errors = []
-        for _ in range(given.rounds):
+        for _ in range(options.rounds):
             for side, process in processes.items():
                 assert process.stdin and process.stdout
                 print(row, file=process.stdin, flush=True)
-                answer = json.loads(process.stdout.readline() or '{"error": "the process ended"}')
-                if "error" in answer:
-                    errors.append(f"{side}: {answer['error']}")
+                reply = json.loads(process.stdout.readline() or '{"error": "the process ended"}')
+                if "error" in reply:
+                    errors.append(f"{side}: {reply['error']}")
                     continue
-                best[side] = min(best.get(side, 1e18), answer["ns"])
-                values[side] = answer["value"]
+                best[side] = min(best.get(side, 1e18), reply["ns"])
+                values[side] = reply["value"]
         line = f"{row:14}" + "".join(f"{best.get(side, float('nan')):14,.0f}" for side in sides)
         spread = max(values.values()) - min(values.values()) if values else 0
         if values and spread > 1e-3 * max(1.0, *map(abs, values.values())):

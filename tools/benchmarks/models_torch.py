@@ -92,16 +92,16 @@ class Lstm(nn.Module):
         self.embedding = nn.Embedding(models.VOCABULARY, models.HIDDEN)
         self.lstm = nn.LSTM(models.HIDDEN, models.HIDDEN, 2, batch_first=True)
         self.dense = nn.Linear(models.HIDDEN, models.VOCABULARY)
-        given = {name: torch.from_numpy(value) for name, value in weights.items()}
-        self.embedding.weight.data = given["embedding"].clone()
+        tensors = {name: torch.from_numpy(value) for name, value in weights.items()}
+        self.embedding.weight.data = tensors["embedding"].clone()
         for layer in range(2):
-            w_input, w_hidden = given[f"lstm{layer}/w"].split(models.HIDDEN)
+            w_input, w_hidden = tensors[f"lstm{layer}/w"].split(models.HIDDEN)
             getattr(self.lstm, f"weight_ih_l{layer}").data = w_input.T.contiguous()
             getattr(self.lstm, f"weight_hh_l{layer}").data = w_hidden.T.contiguous()
             for name in ("bias_ih", "bias_hh"):  # PyTorch's LSTM has two biases
                 getattr(self.lstm, f"{name}_l{layer}").data.zero_()
-        self.dense.weight.data = given["dense0/w"].T.contiguous()
-        self.dense.bias.data = given["dense0/b"].clone()
+        self.dense.weight.data = tensors["dense0/w"].T.contiguous()
+        self.dense.bias.data = tensors["dense0/b"].clone()
 
     def forward(self, words: torch.Tensor, state: Any) -> Any:
         h, state = self.lstm(self.embedding(words), state)

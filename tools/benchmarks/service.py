@@ -5,7 +5,8 @@
     python3 tools/benchmarks/service.py --short-step            # a 7 us step in a busy process
 
 Both serve one frozen graph (examples/service_model.py) on waitress with eight threads; eight
-clients ask one of them and then the other, within every round, so that both see the same machine.
+clients send requests to one of them and then to the other in every round, so that both see the same
+machine.
 """
 
 from __future__ import annotations

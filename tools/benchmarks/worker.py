@@ -1,4 +1,4 @@
-"""One side of the benchmark: reads names of rows from stdin, answers each with a line of JSON.
+"""One side of the benchmark: reads names of rows from stdin, replies to each with a line of JSON.
 
 python worker.py headrace|headrace-dynamic|tensorflow|tensorflow-function|torch|jax
 """
@@ -44,8 +44,8 @@ def with_session(row: str, tf: Any, session: Callable[[], Any]) -> programs.Prog
             import models_graph
 
             return models_graph.in_session(row, tf, session)
-        made = getattr(programs, row, None) or getattr(changing_inputs, row)
-        return made(tf, session)
+        result = getattr(programs, row, None) or getattr(changing_inputs, row)
+        return result(tf, session)
 
 
 def builder(side: str) -> Callable[[str], programs.Program]:
@@ -76,8 +76,8 @@ def main() -> None:
     side = sys.argv[1]
     if n_cores := int(os.environ.get("HEADRACE_BENCH_CORES", 0)):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:n_cores])
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no answer
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints is not a reply
     build = builder(side)
     built: dict[str, programs.Batch] = {}
     for line in sys.stdin:
@@ -86,10 +86,10 @@ def main() -> None:
             if row not in built:
                 built.clear()
                 built[row] = programs.Batch(build(row))
-            answer = {"seconds": built[row].measure(), "check": built[row].check}
+            reply = {"seconds": built[row].measure(), "check": built[row].check}
         except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
-        print(json.dumps(answer), file=answers, flush=True)
+            reply = {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+        print(json.dumps(reply), file=replies, flush=True)
 
 
 if __name__ == "__main__":

@@ -82,10 +82,10 @@ def _installed(developer: bool) -> bool:
     if not listed.exists():
         return False
     here = json.loads(listed.read_text())["packages"]
-    wanted = json.loads((FRONTEND / "package-lock.json").read_text())["packages"]
+    requested = json.loads((FRONTEND / "package-lock.json").read_text())["packages"]
     return all(
         name in here and here[name]["version"] == package["version"]
-        for name, package in wanted.items()
+        for name, package in requested.items()
         if name and (developer or not package.get("dev")) and not package.get("optional")
     )
 

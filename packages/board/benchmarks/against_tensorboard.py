@@ -68,11 +68,11 @@ def main() -> int:
     parser.add_argument("--logs", type=Path, help="where to keep the logs between runs")
     parser.add_argument("--tries", type=int, default=TRIES)
     options = parser.parse_args()
-    wanted = [name for name in options.only.split(",") if name]
+    requested = [name for name in options.only.split(",") if name]
     with tempfile.TemporaryDirectory() as scratch:
         logs = options.logs or Path(scratch)
         for name in ROWS:
-            if not wanted or any(name == w or name.split("-")[0] == w for w in wanted):
+            if not requested or any(name == w or name.split("-")[0] == w for w in requested):
                 report(name, options, logs)
     return 0
 

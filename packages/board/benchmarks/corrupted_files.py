@@ -29,36 +29,36 @@ def main(files: int, scanner: str) -> None:
     whole = b"".join(records)
     ends = np.cumsum([len(record) for record in records])
     with tempfile.TemporaryDirectory() as folder:
-        wanted = {}
+        requested = {}
         for i in range(files):
             data = bytearray(whole)
             if rng.random() < 0.5:
                 at = rng.randrange(len(data))
                 data[at] ^= 1 << rng.randrange(8)
                 hit = int(np.searchsorted(ends, at, "right"))
-                wanted[f"run{i:04d}"] = [k - 1 for k in range(1, 901) if k != hit]
-                damaged = len(records[hit])
+                requested[f"run{i:04d}"] = [k - 1 for k in range(1, 901) if k != hit]
+                corrupted = len(records[hit])
             else:
                 del data[rng.randrange(1, len(data)) :]
                 whole_records = int(np.searchsorted(ends, len(data), "right"))
-                wanted[f"run{i:04d}"] = [*range(max(0, whole_records - 1))]
-                damaged = len(data) - (int(ends[whole_records - 1]) if whole_records else 0)
+                requested[f"run{i:04d}"] = [*range(max(0, whole_records - 1))]
+                corrupted = len(data) - (int(ends[whole_records - 1]) if whole_records else 0)
             corrupted_logs.write_records(Path(folder) / f"run{i:04d}", bytes(data))
-            wanted[f"run{i:04d}", "bytes"] = damaged
+            requested[f"run{i:04d}", "bytes"] = corrupted
         began = time.perf_counter()
         board = Board(folder, follow=False).load()
         took = time.perf_counter() - began
-        told: dict[int | None, int] = {}
+        lost_bytes: dict[int | None, int] = {}
         for problem in board.index.problems.list():
-            told[problem.run] = told.get(problem.run, 0) + problem.bytes
+            lost_bytes[problem.run] = lost_bytes.get(problem.run, 0) + problem.bytes
         intact = found = wrong = miscounted = 0
         for run in board.index.runs():
-            want = wanted[run.name]
+            want = requested[run.name]
             steps = [s for series in run.series.values() for s in series.columns().step.tolist()]
             intact += len(want)
             found += len(set(steps) & set(want))
             wrong += len(set(steps) - set(want))
-            miscounted += told.get(run.id, 0) != wanted[run.name, "bytes"]
+            miscounted += lost_bytes.get(run.id, 0) != requested[run.name, "bytes"]
     print(
         f"corruption {scanner}: {files} files in {took:.2f} s: {found} of {intact} intact records"
         f" ({found / intact:.4%}), {wrong} wrong ones, {miscounted} files with a wrong byte count"

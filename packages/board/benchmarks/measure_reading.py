@@ -41,15 +41,15 @@ def fixture(name: str) -> Path:
     """Returns the folder of a fixture, written once."""
     folder = CACHE / name
     if not folder.exists():
-        made = CACHE / f".{name}"
+        result = CACHE / f".{name}"
         {
-            "A": lambda: event_logs.write_a(made / "run"),
-            "B": lambda: event_logs.write_b(made / "run"),
-            "C": lambda: event_logs.write_c(made / "run"),
-            "M": lambda: event_logs.write_m(made),
-            "images": lambda: event_logs.write_images(made / "run"),
+            "A": lambda: event_logs.write_a(result / "run"),
+            "B": lambda: event_logs.write_b(result / "run"),
+            "C": lambda: event_logs.write_c(result / "run"),
+            "M": lambda: event_logs.write_m(result),
+            "images": lambda: event_logs.write_images(result / "run"),
         }[name]()
-        made.rename(folder)
+        result.rename(folder)
     return folder
 
 

@@ -31,9 +31,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--events", type=int, default=1_000_000)
     arguments.add_argument("--tries", type=int, default=31)
-    given = arguments.parse_args()
+    options = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        event_logs.write_a(Path(folder, "a"), given.events)
+        event_logs.write_a(Path(folder, "a"), options.events)
         event_logs.write_m(Path(folder, "m"), runs=RUNS, tags=1, steps=POINTS)
         server = subprocess.Popen(
             [sys.executable, "-m", "headrace.board", "--logdir", folder, "--port", "0"],
@@ -42,7 +42,7 @@ def main() -> None:
             text=True,
         )
         try:
-            measure(Server(server), given.events, given.tries)
+            measure(Server(server), options.events, options.tries)
         finally:
             server.terminate()
             server.wait(10)
@@ -67,10 +67,10 @@ class Server:
         headers = {"X-Board": "1", "Content-Type": "application/json", "Accept-Encoding": "gzip"}
         data = None if body is None else json.dumps(body)
         self._connection.request(method, f"/api/v1{path}", data, headers if data else {})
-        answer = self._connection.getresponse()
-        got = answer.read()
-        if answer.status != 200:
-            raise SystemExit(f"{path}: {answer.status} {got[:300]!r}")
+        response = self._connection.getresponse()
+        got = response.read()
+        if response.status != 200:
+            raise SystemExit(f"{path}: {response.status} {got[:300]!r}")
         return got
 
     def timed(self, path: str, body: object = None) -> tuple[float, bytes]:

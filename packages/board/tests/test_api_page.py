@@ -139,15 +139,15 @@ def test_every_route_has_a_section_and_an_example(session: Session) -> None:
 _PARAMETERS = {"number": "ID", "name": "NAME"}
 
 
-def test_the_board_replies_what_the_page_says(session: Session) -> None:
+def test_the_board_replies_as_documented(session: Session) -> None:
     found = examples()
     assert len(found) > 50
     for example in found:
         language, reply = session.send(example.request)
         assert language == example.language, example.request
         if language == "json":
-            said, replied = json.loads(example.reply), json.loads(reply)
-            assert stable(replied) == stable(said), example.request
+            output, replied = json.loads(example.reply), json.loads(reply)
+            assert stable(replied) == stable(output), example.request
         else:
             assert _stable_text(reply) == _stable_text(example.reply), example.request
 

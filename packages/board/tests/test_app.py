@@ -35,7 +35,7 @@ def test_the_page_names_only_files_of_the_build(client: FlaskClient) -> None:
     assert "<script>" not in page and "style=" not in page and " on" not in page.lower()
 
 
-def test_a_file_of_the_build_is_asked_for_once(client: FlaskClient) -> None:
+def test_a_built_file_is_requested_once(client: FlaskClient) -> None:
     page = client.get("/").get_data(as_text=True)
     script = re.search(r"assets/main-[\w]+\.js", page)
     assert script is not None

@@ -49,9 +49,9 @@ def started(*arguments: str) -> tuple[subprocess.Popen[str], str]:
 def stopped(process: subprocess.Popen[str], by: int = signal.SIGTERM) -> str:
     """Ends it. Returns: what it said on its way out."""
     process.send_signal(by)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 0, said
-    return said
+    _, output = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    return output
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
@@ -88,8 +88,8 @@ def test_a_missing_logdir_is_reported_and_read_once_it_exists(tmp_path: Path) ->
         wait_until(lambda: [tag["name"] for tag in api(url, "tags")["tags"]] == ["loss"])
         assert problem_kinds(url) == []
     finally:
-        said = stopped(process)
-    assert f"WARNING: the folder {logdir} does not exist" in said
+        output = stopped(process)
+    assert f"WARNING: the folder {logdir} does not exist" in output
 
 
 def api(url: str, path: str) -> Any:
@@ -133,8 +133,8 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path, capsys: pytest.CaptureFix
         taken.listen()
         port = taken.getsockname()[1]
         assert main(["--logdir", str(tmp_path), "--port", str(port)]) == 1
-    said = capsys.readouterr().err
-    assert said == f"headrace-board: cannot listen on 127.0.0.1 at port {port}: {IN_USE}\n"
+    output = capsys.readouterr().err
+    assert output == f"headrace-board: cannot listen on 127.0.0.1 at port {port}: {IN_USE}\n"
 
 
 def test_ports_that_are_all_taken_are_named(
@@ -171,13 +171,13 @@ def test_an_invalid_port_is_rejected(
 
 
 @pytest.mark.parametrize("host", ["no such host", "a" * 70, "1.2.3.4.5"])
-def test_a_host_that_is_none_is_refused_in_a_sentence(
+def test_an_invalid_host_is_rejected_with_a_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], host: str
 ) -> None:
     assert main(["--logdir", str(tmp_path), "--host", host, "--port", "0", "--token"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"headrace-board: cannot listen on {host} at port 0: ")
-    assert said.count("\n") == 1
+    output = capsys.readouterr().err
+    assert output.startswith(f"headrace-board: cannot listen on {host} at port 0: ")
+    assert output.count("\n") == 1
 
 
 def test_a_file_is_not_a_logdir(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,7 +213,7 @@ def test_the_address_that_is_printed_is_that_of_the_board(
         stopped(process)
 
 
-def test_an_open_address_with_names_answers_to_these_alone(tmp_path: Path) -> None:
+def test_a_board_on_all_addresses_accepts_only_the_allowed_names(tmp_path: Path) -> None:
     process, url = started(
         "--logdir", str(tmp_path), "--port", "0", "--host", "0.0.0.0", "--token", "a b",
         "--allow-host", "board.example",

@@ -64,9 +64,9 @@ def test_strides_and_byte_order_do_not_matter() -> None:
 
 @given(st.lists(st.integers(-(2**53), 2**53)))
 def test_whole_numbers_stay_what_they_are_in_the_smallest_dtype(values: list[int]) -> None:
-    made = smallest_dtype(np.array(values, np.int64))
-    assert made.tolist() == values
-    encode_columns({}, {"a": made})
+    result = smallest_dtype(np.array(values, np.int64))
+    assert result.tolist() == values
+    encode_columns({}, {"a": result})
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def shown(tmp_path: Path) -> Iterator[Display]:
     display.stop()
 
 
-def test_a_display_frames_a_board_that_answers(tmp_path: Path, shown: Display) -> None:
+def test_a_notebook_shows_a_board_that_responds(tmp_path: Path, shown: Display) -> None:
     html = shown._repr_html_()
     assert 'height="500"' in html
     address = re.search(r'src="(http://localhost:\d+/)"', html)

@@ -40,7 +40,7 @@ def get(client: FlaskClient, path: str = "/api/v1/meta", **headers: str) -> int:
     "host",
     ["localhost", "localhost:6006", "127.0.0.1:6006", "127.8.8.8", "[::1]:6006", "LOCALHOST"],
 )
-def test_a_loopback_name_is_answered(host: str) -> None:
+def test_a_loopback_name_is_accepted(host: str) -> None:
     assert get(client_of(), Host=host) == 200
 
 
@@ -62,12 +62,12 @@ def test_a_loopback_name_is_answered(host: str) -> None:
 )
 def test_a_rebound_name_is_rejected(host: str) -> None:
     # Without a client: older ones make a URL of the host, and fail where none can have it.
-    asked = {**create_environ("/api/v1/meta"), "HTTP_HOST": host}
-    _, status, _ = run_wsgi_app(client_of().application, asked)
+    environ = {**create_environ("/api/v1/meta"), "HTTP_HOST": host}
+    _, status, _ = run_wsgi_app(client_of().application, environ)
     assert status.startswith("421 ")
 
 
-def test_a_name_that_the_user_allows_is_answered() -> None:
+def test_a_name_that_the_user_allows_is_accepted() -> None:
     client = client_of(Access(hosts=frozenset(["Board.example"])))
     assert get(client, Host="board.example:80") == 200
     assert get(client, Host="other.example:80") == 421
@@ -91,7 +91,7 @@ def test_a_name_that_the_user_allows_is_answered() -> None:
         ("[fe80::1]:6006", True),
     ],
 )
-def test_a_board_that_knows_its_port_is_localhost_there_and_other_names_where_it_is_told(
+def test_a_board_with_a_port_accepts_localhost_there_and_other_names_if_allowed(
     host: str, answered: bool
 ) -> None:
     names = frozenset(["proxy.example", "tunnel.example:7000", "secure.example:443", "fe80::1", ""])
@@ -130,7 +130,7 @@ def test_another_origin_is_rejected(origin: str) -> None:
     assert sent.status_code == 403
 
 
-def test_our_own_origin_is_answered() -> None:
+def test_the_boards_origin_is_accepted() -> None:
     assert get(client_of(), Origin="http://localhost:6006", Sec_Fetch_Site="same-origin") == 200
 
 

@@ -28,7 +28,7 @@ def test_reference_dtype_is_its_base_plus_100():
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("value", "name"),
     [
         (float, "float32"),
         (int, "int64"),
@@ -51,14 +51,14 @@ def test_reference_dtype_is_its_base_plus_100():
         (np.dtype([("qint8", np.int8)]), "qint8"),
     ],
 )
-def test_as_dtype_accepts_the_same_values_as_tensorflow(given, name):
-    assert dtypes.as_dtype(given).name == name
+def test_as_dtype_accepts_the_same_values_as_tensorflow(value, name):
+    assert dtypes.as_dtype(value).name == name
 
 
-@pytest.mark.parametrize("given", [0, 34, 200, "float33", None, "", [1], {}, np.datetime64, "S3"])
-def test_as_dtype_rejects_other_values(given):
+@pytest.mark.parametrize("value", [0, 34, 200, "float33", None, "", [1], {}, np.datetime64, "S3"])
+def test_as_dtype_rejects_other_values(value):
     with pytest.raises(TypeError, match="cannot convert"):
-        dtypes.as_dtype(given)
+        dtypes.as_dtype(value)
 
 
 def test_dtype_equals_its_numpy_type_and_name():

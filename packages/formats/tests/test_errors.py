@@ -71,7 +71,7 @@ def test_unknown_code_gives_unknown_error_and_is_kept():
 def test_from_code_parses_path_and_offset_from_the_message():
     error = errors.from_code(15, "RestoreV2 'a/b': /tmp/it's: at byte 12: 'v' has CRC 1", "a/b")
     assert (error.path, error.offset) == ("/tmp/it's", 12)
-    error = errors.from_code(15, "m.index: at byte 0: damaged")
+    error = errors.from_code(15, "m.index: at byte 0: corrupted")
     assert (error.path, error.offset) == ("m.index", 0)
     error = errors.from_code(3, "shapes differ", path="p")
     assert (error.path, error.offset) == ("p", None)

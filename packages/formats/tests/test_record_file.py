@@ -232,7 +232,7 @@ def test_c_reader_agrees_with_python_on_intact_and_corrupted_files(native, file)
 def test_c_reader_handles_flipped_bits_and_truncation_under_sanitizers(native, tmp_path):
     path = write(tmp_path / "s", [b"abcdefgh" * 9, b"", b"z" * 300])
     scan = native("record_scan.c", sanitize=True)
-    assert scan(path, "damage")[-1] == "survived 1"
+    assert scan(path, "corruption")[-1] == "survived 1"
     length = struct.pack("<Q", 2**31 - 2)
     path.write_bytes(length + struct.pack("<I", masked_crc.masked_crc32c(length)) + b"abc")
     assert scan(path) == ["2 0 0", "2 0 0"]

@@ -207,4 +207,4 @@ def test_c_reader_handles_flipped_bits_and_truncation_under_sanitizers(native, t
     path.write_bytes(
         table({b"k%03d" % i: b"v" * (i % 9) for i in range(0, 100, 3)}, block_bytes=90)
     )
-    assert scan(path, "damage")[-1] == "survived 1"
+    assert scan(path, "corruption")[-1] == "survived 1"

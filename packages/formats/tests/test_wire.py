@@ -88,4 +88,4 @@ def test_the_c_walker_survives_every_flip_and_cut_under_sanitizers(native, tmp_p
     scan = native("wire_scan.c", sanitize=True)
     path = tmp_path / "message"
     path.write_bytes(_graph() + GROUP)
-    assert scan(path, "damage")[-1] == "survived 1"
+    assert scan(path, "corruption")[-1] == "survived 1"

@@ -209,17 +209,17 @@ def test_gradient_of_a_loop_raises_with_a_remedy():
 def test_assignment_of_an_outer_value_keeps_its_control_inputs_in_nested_loops():
     x = hr.placeholder(hr.float32, [])
     v = hr.get_variable("v", [], use_resource=True)
-    made = {}
+    created = {}
 
     def inner(i, value):
         before = value + 1.0
         with hr.control_dependencies([before]):
             assigned = hr.raw_ops.AssignVariableOp(resource=v.handle, value=x, name="put")
-        made.update(before=before.op, assigned=assigned)
+        created.update(before=before.op, assigned=assigned)
         return i + 1, value
 
     def outer(j, value):
         return j + 1, hr.while_loop(lambda i, _: i < 3, inner, (hr.constant(0), value))[1]
 
     hr.while_loop(lambda j, _: j < 2, outer, (hr.constant(0), x))
-    assert made["before"] in made["assigned"].control_inputs
+    assert created["before"] in created["assigned"].control_inputs

@@ -9,15 +9,15 @@ from headrace.graph.platform import flags
 
 @pytest.fixture
 def values():
-    made = flags.FlagValues()
-    flags.DEFINE_string("name", "n", "a name", flag_values=made)
-    flags.DEFINE_integer("count", 3, "how many", lower_bound=0, flag_values=made)
-    flags.DEFINE_float("rate", None, "how fast", flag_values=made)
-    flags.DEFINE_boolean("fast", True, "whether", flag_values=made)
-    flags.DEFINE_enum("kind", "a", ["a", "b"], "which", flag_values=made)
-    flags.DEFINE_list("parts", "x,y", "some", flag_values=made)
-    flags.DEFINE_multi_integer("sizes", [1], "several", flag_values=made)
-    return made
+    result = flags.FlagValues()
+    flags.DEFINE_string("name", "n", "a name", flag_values=result)
+    flags.DEFINE_integer("count", 3, "how many", lower_bound=0, flag_values=result)
+    flags.DEFINE_float("rate", None, "how fast", flag_values=result)
+    flags.DEFINE_boolean("fast", True, "whether", flag_values=result)
+    flags.DEFINE_enum("kind", "a", ["a", "b"], "which", flag_values=result)
+    flags.DEFINE_list("parts", "x,y", "some", flag_values=result)
+    flags.DEFINE_multi_integer("sizes", [1], "several", flag_values=result)
+    return result
 
 
 def test_flags_are_parsed_and_remaining_arguments_returned(values):

@@ -41,8 +41,8 @@ def test_resize_to_the_same_size_adds_no_node():
 
 def test_image_ops_preserve_the_dtype():
     x = hr.placeholder("uint8", [6, 5, 3])
-    for made in (hr.image.adjust_contrast(x, 2.0), hr.image.random_brightness(x, 0.1)):
-        assert made.dtype == hr.uint8
+    for result in (hr.image.adjust_contrast(x, 2.0), hr.image.random_brightness(x, 0.1)):
+        assert result.dtype == hr.uint8
     assert hr.image.resize_images(x, [3, 3]).dtype == hr.float32
     nearest = hr.image.ResizeMethod.NEAREST_NEIGHBOR
     assert hr.image.resize_images(x, [3, 3], nearest).dtype == hr.uint8

@@ -38,13 +38,13 @@ def test_variance_scaling_rejects_invalid_arguments(wrong):
 
 
 def test_initializers_round_trip_through_their_configurations():
-    made = [
+    result = [
         hr.zeros_initializer(hr.int32), hr.constant_initializer(3), hr.glorot_normal_initializer(7),
         hr.random_uniform_initializer(1, 2, 3), hr.truncated_normal_initializer(1.0, 2.0, 3),
         hr.variance_scaling_initializer(2.0, "fan_out", "uniform", 5), hr.orthogonal_initializer(2),
         initializers.he_normal(3), hr.uniform_unit_scaling_initializer(2.0),
     ]  # fmt: skip
-    for initializer in made:
+    for initializer in result:
         again = type(initializer).from_config(initializer.get_config())
         assert again.get_config() == initializer.get_config()
 
@@ -64,7 +64,7 @@ def test_random_initializers_have_the_nodes_and_seeds_of_tensorflow(graph):
         "w/Initializer/truncated_normal/TruncatedNormal", "w/Initializer/truncated_normal/mul",
         "w/Initializer/truncated_normal",
     }  # fmt: skip
-    made = graph.get_operation_by_name("w/Initializer/truncated_normal/TruncatedNormal")
-    assert (made.get_attr("seed"), made.get_attr("seed2")) == (3, 9)
+    result = graph.get_operation_by_name("w/Initializer/truncated_normal/TruncatedNormal")
+    assert (result.get_attr("seed"), result.get_attr("seed2")) == (3, 9)
     bound = graph.get_operation_by_name("v/Initializer/random_uniform/max")
     assert float(bound._attrs.values["value"]) == pytest.approx(1.0)  # sqrt(6 / (4 + 2))

@@ -51,18 +51,18 @@ def test_functional_layer_creates_and_applies_a_layer():
 )  # fmt: skip
 def test_a_convolution_has_a_kernel_of_its_rank(name, rank, kernel):
     inputs = hr.zeros([1, *[5] * rank, 3])
-    made = find(name)(inputs, 4, 2, name="layer")
+    result = find(name)(inputs, 4, 2, name="layer")
     (found, _) = hr.trainable_variables()
     assert found.shape.as_list() == kernel
-    assert made.shape.as_list()[-1] == 4
+    assert result.shape.as_list()[-1] == 4
 
 
 @pytest.mark.parametrize("layer", [hr.layers.Conv3DTranspose, hr.layers.SeparableConv1D])
 def test_convolution_layers_compute_their_output_shape(layer):
-    made = layer(4, 2)
+    result = layer(4, 2)
     rank = 3 if layer is hr.layers.Conv3DTranspose else 1
     inputs = hr.zeros([1, *[5] * rank, 3])
-    assert made.apply(inputs).shape == made.compute_output_shape(inputs.shape)
+    assert result.apply(inputs).shape == result.compute_output_shape(inputs.shape)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_convolution_layers_compute_their_output_shape(layer):
 )  # fmt: skip
 def test_pooling_halves_each_dimension(name, rank):
     layer = getattr(hr.layers, name.partition(".")[2])(2, 2)
-    made = layer.apply(hr.zeros([1, *[6] * rank, 3]))
-    assert made.shape.as_list() == [1, *[3] * rank, 3]
+    result = layer.apply(hr.zeros([1, *[6] * rank, 3]))
+    assert result.shape.as_list() == [1, *[3] * rank, 3]
 
 
 def test_renormalization_creates_its_averages():

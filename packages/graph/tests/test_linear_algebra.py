@@ -30,7 +30,7 @@ def test_the_shapes_are_known(make, shapes):
     assert [t.shape.as_list() for t in make()] == shapes
 
 
-def _slope(make):
+def _gradient(make):
     x = _matrix(5, 3)
     return hr.gradients(list(make(x)), [x])
 
@@ -47,17 +47,17 @@ def _slope(make):
             "diagonals_format",
         ),
         (
-            lambda: _slope(lambda x: hr.qr(x, full_matrices=True)),
+            lambda: _gradient(lambda x: hr.qr(x, full_matrices=True)),
             NotImplementedError,
             "nothing decides",
         ),
         (
-            lambda: _slope(lambda x: hr.svd(x, full_matrices=True)),
+            lambda: _gradient(lambda x: hr.svd(x, full_matrices=True)),
             NotImplementedError,
             "nothing decides",
         ),
         (
-            lambda: _slope(lambda x: [hr.matrix_solve_ls(x, _matrix(5, 1), fast=False)]),
+            lambda: _gradient(lambda x: [hr.matrix_solve_ls(x, _matrix(5, 1), fast=False)]),
             ValueError,
             "fast=False",
         ),

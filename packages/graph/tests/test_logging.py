@@ -35,8 +35,8 @@ def test_log_every_n_counts_each_line_separately(caplog):
             hr.logging.log_every_n(hr.logging.INFO, "every %d", 3, i)
             hr.logging.log_first_n(hr.logging.INFO, "first %d", 2, i)
             hr.logging.log_if(hr.logging.INFO, "if %d", i == 5, i)
-    said = [r.getMessage() for r in caplog.records]
-    assert said == ["every 0", "first 0", "first 1", "every 3", "if 5", "every 6"]
+    message = [r.getMessage() for r in caplog.records]
+    assert message == ["every 0", "first 0", "first 1", "every 3", "if 5", "every 6"]
 
 
 def test_levels_equal_python_levels():

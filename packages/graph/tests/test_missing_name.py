@@ -6,8 +6,8 @@ from headrace.graph.platform.missing_name import MissingNameError
 
 
 def test_similar_names_are_searched_lazily():
-    asked = []
-    error = MissingNameError("no 'matmull'", "matmull", lambda: asked.append(1) or ["matmul", "x"])
-    assert asked == []
-    assert str(error) == "no 'matmull': did you mean matmul?" and asked == [1]
+    names = []
+    error = MissingNameError("no 'matmull'", "matmull", lambda: names.append(1) or ["matmul", "x"])
+    assert names == []
+    assert str(error) == "no 'matmull': did you mean matmul?" and names == [1]
     assert str(MissingNameError("no 'q'", "q", lambda: ["matmul"])) == "no 'q'"

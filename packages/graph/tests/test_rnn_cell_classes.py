@@ -21,14 +21,14 @@ def test_custom_cell_has_zero_states_of_its_sizes():
 
 @pytest.mark.parametrize("name", ["BasicRNNCell", "GRUCell", "BasicLSTMCell", "LSTMCell"])
 def test_wrappers_keep_the_sizes_of_a_cell(name):
-    made = getattr(hr.nn.rnn_cell, name)(3)
+    result = getattr(hr.nn.rnn_cell, name)(3)
     for wrapper in (
-        wrappers.ResidualWrapper(made),
-        wrappers.DropoutWrapper(made, output_keep_prob=0.5),
-        wrappers.DeviceWrapper(made, "/cpu:0"),
-        hr.nn.rnn_cell.MultiRNNCell([made]),
+        wrappers.ResidualWrapper(result),
+        wrappers.DropoutWrapper(result, output_keep_prob=0.5),
+        wrappers.DeviceWrapper(result, "/cpu:0"),
+        hr.nn.rnn_cell.MultiRNNCell([result]),
     ):
-        assert wrapper.output_size == made.output_size == 3
+        assert wrapper.output_size == result.output_size == 3
         output, state = wrapper(hr.zeros(X), wrapper.zero_state(2, hr.float32))
         assert output.shape.as_list() == [2, 3]
 

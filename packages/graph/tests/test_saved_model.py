@@ -8,12 +8,12 @@ import headrace.graph as hr
 def test_a_signature_names_its_tensors_with_type_and_shape(graph):
     x = hr.placeholder(hr.float32, [None, 3], name="x")
     y = hr.identity(x, name="y")
-    made = hr.saved_model.signature_def_utils.predict_signature_def({"in": x}, {"out": y})
-    assert made.method_name == "tensorflow/serving/predict"
-    info = made.inputs["in"]
+    result = hr.saved_model.signature_def_utils.predict_signature_def({"in": x}, {"out": y})
+    assert result.method_name == "tensorflow/serving/predict"
+    info = result.inputs["in"]
     assert info.name == "x:0" and info.dtype == 1
     assert [d.size for d in info.tensor_shape.dim] == [-1, 3]
-    assert hr.saved_model.utils.get_tensor_from_tensor_info(made.outputs["out"]) is y
+    assert hr.saved_model.utils.get_tensor_from_tensor_info(result.outputs["out"]) is y
     with pytest.raises(ValueError, match="inputs cannot be None or empty"):
         hr.saved_model.predict_signature_def({}, {"out": y})
     with pytest.raises(ValueError, match="examples must be of type string, not float32"):

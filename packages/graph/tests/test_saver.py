@@ -80,11 +80,11 @@ def test_tags_have_the_name_scope_and_the_family(graph):
         hr.summary.scalar("loss", x)
         hr.summary.scalar("loss", x)
         hr.summary.scalar("it is", x, family="f")
-    made = [o for o in graph.get_operations() if o.type == "ScalarSummary"]
-    assert [o.name for o in made] == ["a/loss", "a/loss_1", "a/f/it_is"]
-    tags = [o.inputs[0].op.get_attr("value").string_val[0] for o in made]
+    result = [o for o in graph.get_operations() if o.type == "ScalarSummary"]
+    assert [o.name for o in result] == ["a/loss", "a/loss_1", "a/f/it_is"]
+    tags = [o.inputs[0].op.get_attr("value").string_val[0] for o in result]
     assert tags == [b"a/loss", b"a/loss_1", b"f/a/f/it_is"]
-    assert hr.get_collection(hr.GraphKeys.SUMMARIES) == [o.outputs[0] for o in made]
+    assert hr.get_collection(hr.GraphKeys.SUMMARIES) == [o.outputs[0] for o in result]
     merged = hr.summary.merge_all()
     assert merged.op.name == "Merge/MergeSummary" and len(merged.op.inputs) == 3
 

@@ -260,13 +260,13 @@ def test_run_options_and_metadata_are_forwarded(service):
 def test_target_selects_the_service(service, monkeypatch):
     from headrace.formats import services
 
-    asked = []
+    requests = []
     found = services.find_service
     monkeypatch.setattr(
-        services, "find_service", lambda group, name: (asked.append(name), found(group, name))[1]
+        services, "find_service", lambda group, name: (requests.append(name), found(group, name))[1]
     )
     Session(), Session("local://shared"), Session("grpc://host:1")
-    assert asked == ["local", "local", "grpc"]
+    assert requests == ["local", "local", "grpc"]
     Session.reset("local://shared", ["a"])
     assert service[-1].was_reset == ["a"] and service[-1].closed
     assert Session().list_devices()[0].device_type == "CPU"

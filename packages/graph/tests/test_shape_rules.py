@@ -71,10 +71,10 @@ RULES: dict[str, tuple[str, list[Any], dict[str, Any], Any]] = {
 }
 
 
-def made(value: Any) -> Any:
+def result(value: Any) -> Any:
     if callable(value):
         return value()
-    return [made(v) for v in value] if isinstance(value, list) else value
+    return [result(v) for v in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("module", RULES)
@@ -84,7 +84,7 @@ def test_shape_rule_modules_infer_shapes_of_their_family(module: str) -> None:
     rule = shape_function(signature.shape_rule)
     assert rule is not None and rule.__module__ == f"headrace.graph.{module}"
     names = [arg.name for arg in signature.inputs]
-    outputs = getattr(hr.raw_ops, op_type)(**dict(zip(names, map(made, inputs))), **attrs)
+    outputs = getattr(hr.raw_ops, op_type)(**dict(zip(names, map(result, inputs))), **attrs)
     first = outputs[0] if isinstance(outputs, (list, tuple)) else outputs
     assert first.shape.as_list() == expected
 

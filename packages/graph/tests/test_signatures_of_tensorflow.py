@@ -125,13 +125,13 @@ def test_public_name_is_called_as_in_tensorflow(name: str) -> None:
         return
     if name not in OTHER_KIND:
         assert inspect.isclass(ours) == inspect.isclass(theirs)
-    mine, wanted = _parameters(ours), _parameters(theirs)
-    if mine is None or wanted is None or hasattr(theirs, "DESCRIPTOR"):
+    mine, expected = _parameters(ours), _parameters(theirs)
+    if mine is None or expected is None or hasattr(theirs, "DESCRIPTOR"):
         return
     newer = NEWER["*"] | NEWER.get(name, set())
     mine = [p for p in mine if p[0] not in OURS.get(name, ())]
-    same = [p for p in wanted if p[0] not in newer] == [p for p in mine if p[0] not in newer]
-    assert same == (name not in DELIBERATE), f"{name}{mine}, TensorFlow {wanted}"
+    same = [p for p in expected if p[0] not in newer] == [p for p in mine if p[0] not in newer]
+    assert same == (name not in DELIBERATE), f"{name}{mine}, TensorFlow {expected}"
 
 
 # Arguments of methods added to TensorFlow after 1.15.

@@ -49,12 +49,12 @@ def test_partitioned_variables_are_created():
 def test_named_initializers_scale_the_variance(name, scale, mode, distribution):
     from headrace.graph.api.namespace import find
 
-    made = find(f"initializers.{name}")()
-    assert (made.scale, made.mode, made.distribution) == (scale, mode, distribution)
-    assert made([3, 4], hr.float32).shape.as_list() == [3, 4]
+    result = find(f"initializers.{name}")()
+    assert (result.scale, result.mode, result.distribution) == (scale, mode, distribution)
+    assert result([3, 4], hr.float32).shape.as_list() == [3, 4]
 
 
 def test_normal_initializers_keep_their_arguments():
-    made = hr.random_normal_initializer(1.0, 2.0, seed=3)
-    assert made.get_config() == {"mean": 1.0, "stddev": 2.0, "seed": 3, "dtype": "float32"}
+    result = hr.random_normal_initializer(1.0, 2.0, seed=3)
+    assert result.get_config() == {"mean": 1.0, "stddev": 2.0, "seed": 3, "dtype": "float32"}
     assert hr.glorot_uniform_initializer(seed=1).get_config()["seed"] == 1

@@ -108,16 +108,16 @@ def test_constant_initializer_excludes_a_shape():
 
 
 def test_a_creator_scope_sees_every_variable():
-    made = []
+    result = []
 
     def creator(following, **kwargs):
-        made.append(kwargs["name"])
+        result.append(kwargs["name"])
         return following(**{**kwargs, "trainable": False})
 
     with hr.variable_creator_scope(creator):
         assert not hr.get_variable("v", [1]).trainable
         assert not hr.Variable(1.0, name="w").trainable
-    assert made == ["v", "w"]
+    assert result == ["v", "w"]
 
 
 def test_a_template_shares_its_variables():

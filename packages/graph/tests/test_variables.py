@@ -132,14 +132,14 @@ def test_uninitialised_variables_are_reported_by_name(graph):
 
 
 def test_a_variable_made_in_a_branch_is_lifted_out(graph):
-    made = []
+    result = []
 
     def branch():
-        made.append(hr.Variable(1.0, name="v"))
-        return made[0].read_value()
+        result.append(hr.Variable(1.0, name="v"))
+        return result[0].read_value()
 
     hr.cond(hr.placeholder(hr.bool, []), branch, lambda: 2.0)
-    assert made[0].op._context is None and made[0].initializer._context is None
+    assert result[0].op._context is None and result[0].initializer._context is None
 
 
 def test_resource_variables_may_be_the_default():

@@ -113,15 +113,15 @@ class BuildExt(build_ext):
             for (extension, source), cpp in zip(
                 sources, pool.map(self._transpiled, sources), strict=True
             ):
-                made = self._temp(source).with_suffix(".o")
-                objects[made] = self._compile_command(extension, cpp, made)
-                of_extension.setdefault(extension.name, []).append(made)
+                created = self._temp(source).with_suffix(".o")
+                objects[created] = self._compile_command(extension, cpp, created)
+                of_extension.setdefault(extension.name, []).append(created)
             # The largest first: the last to finish decides how long the build takes.
-            stale = [made for made in objects if not _up_to_date(made, objects[made])]
-            stale.sort(key=lambda made: -Path(objects[made][-3]).stat().st_size)
+            stale = [created for created in objects if not _up_to_date(created, objects[created])]
+            stale.sort(key=lambda created: -Path(objects[created][-3]).stat().st_size)
             for _ in range(len(objects) - len(stale)):
                 self.progress.done()
-            for result in [pool.submit(self._compile, made, objects[made]) for made in stale]:
+            for result in [pool.submit(self._compile, created, objects[created]) for created in stale]:
                 result.result()
         for extension in self.extensions:
             self._link(extension, of_extension.get(extension.name, []))
@@ -136,29 +136,29 @@ class BuildExt(build_ext):
     def _temp(self, source: Path) -> Path:
         return Path(self.build_temp) / source
 
-    def _compile(self, made: Path, command: list[str]) -> None:
-        _make(made, command)
+    def _compile(self, created: Path, command: list[str]) -> None:
+        _make(created, command)
         self.progress.done()
 
     def _transpiled(self, job: tuple[Extension, Path]) -> Path:
         extension, source = job
         if source.suffix != ".pyx":
             return source
-        made = self._transpile(extension, source)
+        created = self._transpile(extension, source)
         self.progress.done()
-        return made
+        return created
 
     def _transpile(self, extension: Extension, source: Path) -> Path:
         """Returns: the C++ of a .pyx; made again if the .pyx or a .pxd that it reads changed."""
-        made = self._temp(source).with_suffix(".cpp")
+        created = self._temp(source).with_suffix(".cpp")
         command = [sys.executable, "-m", "cython", "-3", "--cplus", "--depfile"]
         command += ["--module-name", extension.name, "-I", str(SRC)]
-        command += ["-o", str(made), str(source)]
-        if not _up_to_date(made, command, version("Cython")):
-            _make(made, command, version("Cython"))
-        return made
+        command += ["-o", str(created), str(source)]
+        if not _up_to_date(created, command, version("Cython")):
+            _make(created, command, version("Cython"))
+        return created
 
-    def _compile_command(self, extension: Extension, source: Path, made: Path) -> list[str]:
+    def _compile_command(self, extension: Extension, source: Path, created: Path) -> list[str]:
         compiler = getattr(self.compiler, "compiler_so_cxx", None) or self.compiler.compiler_so
         command = list(compiler) + [f"-I{folder}" for folder in extension.include_dirs]
         command += [f"-I{folder}" for folder in self.include_dirs]
@@ -170,7 +170,7 @@ class BuildExt(build_ext):
         arguments = [a for a in extension.extra_compile_args if a not in left_out]
         command += ["-g1" if checks else "-g0", *arguments]
         command += ["-fno-omit-frame-pointer", *checks] if checks else []
-        return command + ["-MMD", "-MF", f"{made}.d", "-c", str(source), "-o", str(made)]
+        return command + ["-MMD", "-MF", f"{created}.d", "-c", str(source), "-o", str(created)]
 
     def _linker(self) -> list[str]:
         """Returns: the command that links, by the compiler that compiles.
@@ -184,8 +184,8 @@ class BuildExt(build_ext):
         return shlex.split(os.environ["CXX"]) + linker[flags:]
 
     def _link(self, extension: Extension, objects: list[Path]) -> None:
-        made = Path(self.get_ext_fullpath(extension.name))
-        made.parent.mkdir(parents=True, exist_ok=True)
+        created = Path(self.get_ext_fullpath(extension.name))
+        created.parent.mkdir(parents=True, exist_ok=True)
         command = self._linker() + [str(o) for o in objects]
         command += [f"-L{folder}" for folder in extension.library_dirs]
         command += [f"-l{name}" for name in extension.libraries]
@@ -196,7 +196,7 @@ class BuildExt(build_ext):
         fresh = self._temp(Path(f"{extension.name}.so"))
         if not _up_to_date(fresh, command, inputs=objects):
             _make(fresh, [*command, str(fresh)], signed=command)
-        self.copy_file(str(fresh), str(made))
+        self.copy_file(str(fresh), str(created))
 
 
 def _signature(command: list[str], tool: str = "") -> str:
@@ -204,41 +204,41 @@ def _signature(command: list[str], tool: str = "") -> str:
 
 
 def _up_to_date(
-    made: Path, command: list[str], tool: str = "", inputs: list[Path] | None = None
+    created: Path, command: list[str], tool: str = "", inputs: list[Path] | None = None
 ) -> bool:
     """Returns: whether made is newer than all it was made from, and was made by this command."""
-    sign = Path(f"{made}.made_by")
-    if not made.exists() or not sign.exists() or sign.read_text() != _signature(command, tool):
+    sign = Path(f"{created}.made_by")
+    if not created.exists() or not sign.exists() or sign.read_text() != _signature(command, tool):
         return False
     if inputs is None:
-        inputs = _read_depfile(made)
-    time = made.stat().st_mtime_ns
+        inputs = _read_depfile(created)
+    time = created.stat().st_mtime_ns
     return bool(inputs) and all(p.exists() and p.stat().st_mtime_ns <= time for p in inputs)
 
 
-def _read_depfile(made: Path) -> list[Path]:
+def _read_depfile(created: Path) -> list[Path]:
     """Returns: the files that `made: a b \\` names; none if the compiler left no such list."""
-    for path in (Path(f"{made}.d"), Path(f"{made}.dep")):
+    for path in (Path(f"{created}.d"), Path(f"{created}.dep")):
         if path.exists():
             text = path.read_text().replace("\\\n", " ")
             return [Path(name) for name in shlex.split(text.partition(": ")[2])]
     return []
 
 
-def _make(made: Path, command: list[str], tool: str = "", signed: list[str] | None = None) -> None:
-    made.parent.mkdir(parents=True, exist_ok=True)
-    Path(f"{made}.made_by").unlink(missing_ok=True)
+def _make(created: Path, command: list[str], tool: str = "", signed: list[str] | None = None) -> None:
+    created.parent.mkdir(parents=True, exist_ok=True)
+    Path(f"{created}.made_by").unlink(missing_ok=True)
     source = next((c for c in reversed(command) if c.endswith((".pyx", ".cpp"))), "")
-    what = f"link {made}" if signed else f"make {source}"
+    what = f"link {created}" if signed else f"make {source}"
     sys.stdout.write(what + "\n")  # in one piece: several threads do this
-    started = _now(made.parent)
+    started = _now(created.parent)
     done = subprocess.run(command, capture_output=True, text=True)
     sys.stderr.write(done.stderr)
     if done.returncode != 0:
         raise SystemExit(f"headrace: failed: {shlex.join(command)}")
     # A file edited while the compiler ran must count as newer than what came out.
-    os.utime(made, ns=(started, started))
-    Path(f"{made}.made_by").write_text(_signature(signed or command, tool))
+    os.utime(created, ns=(started, started))
+    Path(f"{created}.made_by").write_text(_signature(signed or command, tool))
 
 
 def _now(folder: Path) -> int:

@@ -33,7 +33,7 @@ def test_views_keep_the_elements(dtype):
     same(run_kernel("EnsureShape", x, shape=(2, None, 3, 4)), x)
 
 
-def test_bitcast_reads_the_bytes_anew():
+def test_bitcast_reinterprets_the_bytes():
     x = sample((3, 4), "float32")
     same(run_kernel("Bitcast", x, type="int32"), x.view(np.int32))
     same(run_kernel("Bitcast", x, type="uint8"), x.view(np.uint8).reshape(3, 4, 4))
@@ -136,7 +136,7 @@ def test_conjugate_transpose():
     same(run_kernel("ConjugateTranspose", x.real.copy(), np.int32([1, 0])), x.real.T)
 
 
-def test_transpose_refuses_what_is_no_permutation():
+def test_transpose_rejects_an_invalid_permutation():
     for perm in ([0, 0], [0, 2], [0]):
         with pytest.raises(InvalidArgumentError):
             run_kernel("Transpose", np.ones((2, 3), "f"), np.int32(perm))

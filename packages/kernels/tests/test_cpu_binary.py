@@ -107,7 +107,7 @@ def test_short_rows_of_narrow_floats_equal_numpy(shape_a, shape_b, dtype, thread
 
 @pytest.mark.parametrize("op", ["FloorDiv", "FloorMod", "TruncateDiv", "RealDiv", "Div"])
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_integer_division_rounds_as_its_name_says(op, dtype):
+def test_integer_division_rounds_as_documented(op, dtype):
     a = sample((3, 65), dtype, low=-100, high=100)
     b = sample((65,), dtype, seed=1, low=-9, high=9)
     b[b == 0] = 3

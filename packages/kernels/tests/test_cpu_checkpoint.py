@@ -51,11 +51,11 @@ def files(folder):
 
 def several():
     rng = np.random.default_rng(1)
-    made = [
+    result = [
         (f"all/{t}", rng.integers(0, 2, (2, 3)).astype(as_dtype(t).as_numpy_dtype)) for t in TYPES
     ]
     return [
-        *made,
+        *result,
         ("empty", np.zeros((0, 4), np.float32)),
         ("scalar", np.array(7, np.int64)),
         ("strings", texts("a", b"", b"\xff\x00", "x" * 300).reshape(2, 2)),
@@ -172,8 +172,8 @@ def outcome(run, prefix, names, types, slices=None):
     try:
         return "values", [v.tolist() for v in restore(prefix, names, types, slices, run)]
     except errors.OpError as error:
-        said = _IN_FILE.match(error.message)
-        return type(error).__name__, said and (said[1], int(said[2]))
+        located = _IN_FILE.match(error.message)
+        return type(error).__name__, located and (located[1], int(located[2]))
 
 
 def reference(*args, **attrs):
@@ -191,12 +191,12 @@ def test_every_flipped_bit_and_cut_ends_as_in_python(tmp_path):
     seen = set()
     for name, content in files(tmp_path).items():
         path = tmp_path / name
-        damaged = [content[:n] for n in range(len(content))]
+        corrupted = [content[:n] for n in range(len(content))]
         for at in range(len(content)):
             turned = bytearray(content)
             turned[at] ^= 1 << at % 8
-            damaged.append(bytes(turned))
-        for bad in damaged:
+            corrupted.append(bytes(turned))
+        for bad in corrupted:
             path.write_bytes(bad)
             ours = outcome(run_kernel, prefix, names, types)
             assert ours == outcome(reference, prefix, names, types), (name, bad)
@@ -216,7 +216,7 @@ def test_missing_files_end_as_in_python(tmp_path, missing):
     assert ours[0] == ("NotFoundError" if missing == "m.index" else "DataLossError")
 
 
-def test_what_was_asked_wrongly_is_told(tmp_path):
+def test_invalid_requests_get_an_error_message(tmp_path):
     save(tmp_path / "m", [("v", np.zeros((2, 3), np.float32))])
     with pytest.raises(errors.NotFoundError, match="no tensor 'w' in this checkpoint; it has 1"):
         restore(tmp_path / "m", ["w"], ["float32"])
@@ -316,7 +316,7 @@ def test_merge_makes_the_bundle_that_python_makes(tmp_path, delete_old):
         np.testing.assert_array_equal(reader.read("v"), x)
 
 
-def test_merge_refuses_a_tensor_twice_and_skips_missing_files_if_told(tmp_path):
+def test_merge_rejects_a_duplicate_tensor_and_skips_missing_files_on_request(tmp_path):
     for name in ("p0", "p1"):
         save(tmp_path / name, [("v", np.float32([1]))])
     target = texts(str(tmp_path / "m"))[0]

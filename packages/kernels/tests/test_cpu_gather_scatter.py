@@ -183,11 +183,11 @@ def test_sparse_segments_and_their_gradient(way, dtype):
     assert_near(run_kernel(op + "WithNumSegments", data, rows, ids, np.int32(4)), padded, scale=4)
     grad = sample((3, 4), dtype, 1)
     scale = {"Sum": 1, "Mean": 0.5, "SqrtN": np.sqrt(0.5)}[way]
-    wanted = np.zeros((6, 4), np.float64)
+    reference = np.zeros((6, 4), np.float64)
     for row, s in zip(rows, ids, strict=True):
-        wanted[row] += grad[s].astype(np.float64) * scale
+        reference[row] += grad[s].astype(np.float64) * scale
     got = run_kernel(op + "Grad", grad, rows, ids, np.int32(6))
-    assert_near(got, wanted.astype(data.dtype), scale=4)
+    assert_near(got, reference.astype(data.dtype), scale=4)
 
 
 @pytest.mark.parametrize("dtype", KINDS)

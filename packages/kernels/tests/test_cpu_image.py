@@ -19,7 +19,7 @@ GOLDEN = np.load(HERE / "golden" / "image_ops.npz")
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_the_answer_is_tensorflows(key):
+def test_the_result_is_that_of_tensorflow(key):
     op, inputs, attrs = CASES[key]
     got = run_kernel(op, *inputs.values(), threads=2, **attrs)
     for i, value in enumerate(got if isinstance(got, tuple) else [got]):
@@ -58,7 +58,7 @@ def test_a_box_of_no_image_is_named():
 
 
 @pytest.mark.peer
-def test_the_golden_answers_are_what_tensorflow_gives_today(tmp_path):
+def test_the_golden_results_agree_with_tensorflow(tmp_path):
     command = [sys.executable, str(HERE / "peer_image.py"), str(tmp_path / "new.npz")]
     subprocess.run(command, check=True, cwd=HERE)
     with np.load(tmp_path / "new.npz") as new:

@@ -123,9 +123,9 @@ def test_batch_normalisations_agree(calls, tmp_path):
         inputs = {"x": x, "scale": scale, "offset": offset, "mean": mean, "variance": variance}
         attrs = {"epsilon": 1e-3, "is_training": training}
         for factor in (1.0, 0.3) if training else (1.0,):
-            given = {"exponential_avg_factor": factor, **attrs}
+            attributes = {"exponential_avg_factor": factor, **attrs}
             # At inference TensorFlow leaves the outputs after the third undefined.
-            calls.call("FusedBatchNormV3", inputs, outputs=5 if training else 3, **given)
+            calls.call("FusedBatchNormV3", inputs, outputs=5 if training else 3, **attributes)
         inputs = {"y_backprop": dy, "x": x, "scale": scale}
         kept = {"reserve_space_1": mean, "reserve_space_2": variance}
         inputs.update({**kept, "reserve_space_3": np.zeros(7, np.float32)})

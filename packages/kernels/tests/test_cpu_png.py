@@ -69,7 +69,7 @@ def decode(file, **attrs):
     return run_kernel("DecodePng", np.array(file, object), **attrs)
 
 
-def made(colour, depth, seed=0, height=13, width=11):
+def result(colour, depth, seed=0, height=13, width=11):
     rng = np.random.default_rng([seed, colour, depth])
     return rng, rng.integers(0, 1 << depth, (height, width, SAMPLES[colour]))
 
@@ -84,7 +84,7 @@ def expected(pixels, colour, depth, palette):
 @pytest.mark.parametrize(("colour", "depth"), KINDS)
 @pytest.mark.parametrize("interlaced", [False, True])
 def test_pixels_come_out_as_they_went_in(colour, depth, interlaced):
-    rng, pixels = made(colour, depth)
+    rng, pixels = result(colour, depth)
     palette = rng.integers(0, 256, (1 << min(depth, 8), 3))
     more = chunk(b"PLTE", palette.astype(np.uint8).tobytes()) if colour == PALETTE else b""
     want = expected(pixels, colour, depth, palette)
@@ -98,33 +98,33 @@ def test_pixels_come_out_as_they_went_in(colour, depth, interlaced):
 @pytest.mark.parametrize("level", [0, 1, 6, 9])
 @pytest.mark.parametrize("interlaced", [False, True])
 def test_sizes_and_kinds_of_compression(size, level, interlaced):
-    rng, pixels = made(RGB, 8, 1, *size)
+    rng, pixels = result(RGB, 8, 1, *size)
     pixels[: size[0] // 2] //= 64  # some that compresses, some that does not
     np.testing.assert_array_equal(decode(png(pixels, RGB, 8, rng, interlaced, level)), pixels)
 
 
 def test_other_channels_are_made_of_those_that_are_there():
-    rng, grey = made(GREY, 8)
+    rng, grey = result(GREY, 8)
     file = png(grey, GREY, 8, rng)
     np.testing.assert_array_equal(decode(file, channels=3), grey.repeat(3, -1))
     with pytest.raises(InvalidArgumentError, match="channels must be 0, 1, 3 or 4, is 2"):
         decode(file, channels=2)
-    rng, rgb = made(RGB, 8)
+    rng, rgb = result(RGB, 8)
     file = png(rgb, RGB, 8, rng)
     luma = (rgb @ [9797, 19234, 3737]) >> 15  # TensorFlow's, by libpng
     np.testing.assert_array_equal(decode(file, channels=1)[..., 0], luma)
     np.testing.assert_array_equal(decode(file, channels=4)[..., :3], rgb)
     np.testing.assert_array_equal(decode(file, channels=4)[..., 3], 255)
-    rng, rgba = made(RGBA, 8)
+    rng, rgba = result(RGBA, 8)
     np.testing.assert_array_equal(decode(png(rgba, RGBA, 8, rng), channels=3), rgba[..., :3])
 
 
 def test_transparent_colours_become_alpha():
-    rng, rgb = made(RGB, 8)
+    rng, rgb = result(RGB, 8)
     key = chunk(b"tRNS", struct.pack(">HHH", *rgb[3, 4].tolist()))
     alpha = decode(png(rgb, RGB, 8, rng, more=key), channels=4)[..., 3]
     np.testing.assert_array_equal(alpha, np.where((rgb == rgb[3, 4]).all(-1), 0, 255))
-    rng, index = made(PALETTE, 2)
+    rng, index = result(PALETTE, 2)
     palette = np.arange(12, dtype=np.uint8)
     more = chunk(b"PLTE", palette.tobytes()) + chunk(b"tRNS", bytes([7, 200]))
     got = decode(png(index, PALETTE, 2, rng, more=more))
@@ -137,8 +137,8 @@ def test_what_encode_writes_decode_reads():
     np.testing.assert_array_equal(decode(run_kernel("EncodePng", x).item(), dtype="uint16"), x)
 
 
-def test_damage_is_told_and_never_read_over():
-    rng, pixels = made(PALETTE, 4)
+def test_corruption_is_reported_and_never_skipped():
+    rng, pixels = result(PALETTE, 4)
     more = chunk(b"PLTE", bytes(range(48)))
     whole = png(pixels, PALETTE, 4, rng, more=more)
     with pytest.raises(InvalidArgumentError, match="4 bytes are no image .*: they are no PNG file"):
@@ -161,7 +161,7 @@ def test_damage_is_told_and_never_read_over():
 
 def test_hostile_streams_end_in_an_error():
     """Chunks with right checksums around random changes of the compressed data."""
-    rng, pixels = made(RGB, 8)
+    rng, pixels = result(RGB, 8)
     pieces = random.Random(4)
     good = zlib.compress(packed_rows(pixels, 8, rng), 9)
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", 11, 13, 8, RGB, 0, 0, 0))

@@ -332,7 +332,7 @@ def test_a_window_of_more_than_nine_positions_has_no_index():
 
 @pytest.mark.parametrize("channels", [3, 8])  # loops and lanes
 @pytest.mark.parametrize("number", [4, 250])
-def test_an_index_that_is_no_position_of_its_window_writes_nothing(channels, number):
+def test_an_index_outside_its_window_writes_nothing(channels, number):
     x = np.zeros((1, 8, 8, channels), np.float32)
     index, dy = np.full((1, 4, 4, channels), number, np.uint8), np.ones((1, 4, 4, channels), "f")
     attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}

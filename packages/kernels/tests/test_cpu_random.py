@@ -115,7 +115,7 @@ def test_an_empty_range_is_named():
 
 
 @pytest.mark.peer
-def test_the_golden_streams_are_what_tensorflow_gives_today(tmp_path):
+def test_the_golden_streams_agree_with_tensorflow(tmp_path):
     script = Path(__file__).parent / "peer_random.py"
     subprocess.run([sys.executable, str(script), str(tmp_path / "new.npz")], check=True)
     with np.load(tmp_path / "new.npz") as new:

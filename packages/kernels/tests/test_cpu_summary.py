@@ -103,9 +103,13 @@ def test_histogram_puts_bucket_ends_into_the_bucket_above():
     same_as_reference("HistogramSummary", TAG, ends[1:-1])
 
 
-@pytest.mark.parametrize(("bad", "said"), [(np.nan, "Nan"), (np.inf, "Infinity"), (-np.inf, "Inf")])
-def test_histogram_refuses_what_is_not_finite(bad, said):
-    with pytest.raises(InvalidArgumentError, match=f"{said}.* in summary histogram for: name"):
+@pytest.mark.parametrize(
+    ("bad", "written_summary"), [(np.nan, "Nan"), (np.inf, "Infinity"), (-np.inf, "Inf")]
+)
+def test_histogram_refuses_what_is_not_finite(bad, written_summary):
+    with pytest.raises(
+        InvalidArgumentError, match=f"{written_summary}.* in summary histogram for: name"
+    ):
         run_kernel("HistogramSummary", TAG, np.float32([1, bad]))
 
 
@@ -123,7 +127,7 @@ def test_tensor_summary_holds_the_tensor(dtype):
     np.testing.assert_array_equal(make_ndarray(value.tensor), x)
 
 
-def test_tensor_summary_holds_strings_and_refuses_damaged_metadata():
+def test_tensor_summary_holds_strings_and_refuses_corrupted_metadata():
     x = texts(b"a", b"", b"\xff\x00")
     (value,) = summary("TensorSummaryV2", TAG, x, np.array(b"", object)).value
     assert make_ndarray(value.tensor).tolist() == x.tolist()
@@ -158,25 +162,25 @@ def test_png_holds_every_pixel(kind, dtype, channels):
         "smooth": lambda: np.indices(shape).sum(0) % 256,
         "repeated": lambda: np.tile(rng.integers(0, 256, (67, 3, channels)), (1, 43, 1)),
     }[kind]().astype(dtype)
-    made = run_kernel("EncodePng", pixels).item()
-    np.testing.assert_array_equal(unpacked(made), pixels)
+    result = run_kernel("EncodePng", pixels).item()
+    np.testing.assert_array_equal(unpacked(result), pixels)
     if kind != "noise":
-        assert len(made) < pixels.nbytes / 3
+        assert len(result) < pixels.nbytes / 3
 
 
 def test_large_noise_is_stored_in_blocks():
     pixels = np.random.default_rng(3).integers(0, 256, (300, 300, 3)).astype(np.uint8)
-    made = run_kernel("EncodePng", pixels).item()
-    assert len(made) < pixels.nbytes * 1.01
-    np.testing.assert_array_equal(unpacked(made), pixels)
+    result = run_kernel("EncodePng", pixels).item()
+    assert len(result) < pixels.nbytes * 1.01
+    np.testing.assert_array_equal(unpacked(result), pixels)
 
 
 def test_png_of_a_batch_is_a_file_each():
     batch = np.arange(2 * 3 * 4 * 5 * 1, dtype=np.uint8).reshape(2, 3, 4, 5, 1)
-    made = run_kernel("EncodePng", batch)
-    assert made.shape == (2, 3)
+    result = run_kernel("EncodePng", batch)
+    assert result.shape == (2, 3)
     for place in np.ndindex(2, 3):
-        np.testing.assert_array_equal(unpacked(made[place]), batch[place])
+        np.testing.assert_array_equal(unpacked(result[place]), batch[place])
     with pytest.raises(InvalidArgumentError, match="1 to 4 channels"):
         run_kernel("EncodePng", np.zeros((2, 2, 5), np.uint8))
 
@@ -208,8 +212,8 @@ def test_images_show_what_the_reference_shows(dtype, channels, low):
 def test_pixels_that_are_not_finite_have_the_bad_colour():
     x = np.random.default_rng(5).normal(size=(1, 4, 4, 3)).astype(np.float32)
     x[0, 1, 2, 0], x[0, 3, 3, 1] = np.nan, np.inf
-    made = unpacked(_pictures(x).value[0].image.encoded_image_string)
-    assert made[1, 2].tolist() == made[3, 3].tolist() == [255, 0, 0]
+    result = unpacked(_pictures(x).value[0].image.encoded_image_string)
+    assert result[1, 2].tolist() == result[3, 3].tolist() == [255, 0, 0]
     blue = _pictures(x, bad_color=np.uint8([0, 0, 255, 255])).value[0]
     assert unpacked(blue.image.encoded_image_string)[1, 2].tolist() == [0, 0, 255]
     _pictures(np.full((1, 2, 2, 1), np.nan, np.float32))
@@ -236,8 +240,8 @@ def test_sounds_are_the_files_of_the_reference(shape):
 
 def test_halves_of_a_step_are_rounded_away_from_zero():
     x = np.float32([[0.5858917, 1.5 / 32768, -1.5 / 32768, 2.0, -2.0]])  # as TensorFlow does
-    made = summary("AudioSummary", TAG, x, sample_rate=8000.0).value[0].audio
-    samples = np.frombuffer(made.encoded_audio_string[44:], "<i2")
+    result = summary("AudioSummary", TAG, x, sample_rate=8000.0).value[0].audio
+    samples = np.frombuffer(result.encoded_audio_string[44:], "<i2")
     assert samples.tolist() == [19199, 2, -2, 32767, -32768]
 
 

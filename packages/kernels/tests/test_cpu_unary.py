@@ -144,12 +144,12 @@ def test_tanh_is_accurate_where_its_two_ways_meet_and_where_it_becomes_one():
 )
 def test_nan_infinity_and_zero_as_in_numpy(op, dtype):
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, -1e-30, 2.0, -2.0], dtype)
-    actual, wanted = run_kernel(op, x), expected(OPS[op][0], x)
-    assert_near(actual, wanted)
-    zero = np.asarray(wanted, np.float64) == 0
+    actual, reference = run_kernel(op, x), expected(OPS[op][0], x)
+    assert_near(actual, reference)
+    zero = np.asarray(reference, np.float64) == 0
     np.testing.assert_array_equal(
         np.signbit(np.asarray(actual, np.float64))[zero],
-        np.signbit(np.asarray(wanted, np.float64))[zero],
+        np.signbit(np.asarray(reference, np.float64))[zero],
     )
 
 

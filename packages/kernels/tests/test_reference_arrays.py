@@ -94,6 +94,6 @@ def test_one_hot_of_an_index_outside_is_all_off() -> None:
     assert y.tolist() == [[5, 1, 1], [1, 1, 1], [1, 1, 1]]
 
 
-def test_empty_strings_fill_what_nobody_wrote() -> None:
+def test_empty_strings_fill_unwritten_elements() -> None:
     y = run("ZerosLike", np.array([b"x", b"y"], object))[0]
     assert y.tolist() == [b"", b""]

@@ -12,7 +12,7 @@ from headrace.kernels.reference.oracle import run
 INT32 = np.int32
 
 
-def test_divisions_of_integers_round_as_their_names_say() -> None:
+def test_integer_divisions_round_as_documented() -> None:
     x, y = np.array([-7, -7, 7, 7], INT32), np.array([2, -2, -2, 2], INT32)
     assert run("FloorDiv", x, y)[0].tolist() == [-4, 3, -4, 3]
     assert run("TruncateDiv", x, y)[0].tolist() == [-3, 3, -3, 3]

@@ -76,7 +76,7 @@ def test_cross_entropy_of_large_logits_is_finite() -> None:
     assert loss.tolist() == [2000.0] and gradient.tolist() == [[1.0, -1.0]]
 
 
-def test_a_label_that_is_no_class_is_refused() -> None:
+def test_a_label_outside_the_classes_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match=r"label value of 7 .* range of \[0, 2\)"):
         run("SparseSoftmaxCrossEntropyWithLogits", np.ones((1, 2)), np.array([7]))
 

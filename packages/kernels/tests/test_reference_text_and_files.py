@@ -41,15 +41,15 @@ def test_characters_and_bytes_are_counted_apart() -> None:
     assert run("StringLength", word, unit="UTF8_CHAR")[0].tolist() == [5]
 
 
-def test_a_text_that_is_no_number_is_refused() -> None:
+def test_a_text_that_is_not_a_number_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="could not correctly convert string: abc"):
         run("StringToNumber", text(b"abc"))
 
 
 def test_tensors_are_shown_by_their_ends() -> None:
-    said = run("StringFormat", [np.arange(10), np.array([0.1, 1 / 3], np.float32)],
+    output = run("StringFormat", [np.arange(10), np.array([0.1, 1 / 3], np.float32)],
                template="%s, %s")[0]  # fmt: skip
-    assert said.item() == b"[0 1 2 ... 7 8 9], [0.1 0.333333343]"
+    assert output.item() == b"[0 1 2 ... 7 8 9], [0.1 0.333333343]"
 
 
 def test_csv_takes_quotes_defaults_and_refuses_what_is_missing() -> None:
@@ -79,7 +79,7 @@ def test_merging_summaries_of_one_tag_is_refused() -> None:
         run("MergeSummary", [summary, summary])
 
 
-def test_an_assertion_that_fails_says_its_data() -> None:
+def test_a_failed_assertion_reports_its_data() -> None:
     with pytest.raises(InvalidArgumentError, match=r"assertion failed: \[x was\] \[0 1 2...\]"):
         run("Assert", np.array(False), [text(b"x was"), np.arange(9)])
 
@@ -89,7 +89,7 @@ def test_check_numerics_names_what_it_found() -> None:
         run("CheckNumerics", np.array([np.nan, np.inf]), message="loss")
 
 
-def test_print_says_the_first_n_times_only(capsys: Any) -> None:
+def test_print_prints_only_the_first_n_times(capsys: Any) -> None:
     attrs = complete_attrs("Print", [np.ones(1), [np.arange(2)]], {"message": "m", "first_n": 1})
     kernel = library().create("Print", attrs)
     for _ in range(3):

@@ -23,14 +23,16 @@ def graph(text: str) -> GraphDef:
         name, op, inputs, attrs, device = match.groups()
         node = result.node.add(name=name, op=op, device=device or "")
         node.input.extend(part.strip() for part in inputs.split(",") if part.strip())
-        given = dict(part.strip().split("=") for part in (attrs or "").split(",") if part.strip())
+        attributes = dict(
+            part.strip().split("=") for part in (attrs or "").split(",") if part.strip()
+        )
         signature = op_catalogue.find(op)
         kinds = {attr.name: attr.kind for attr in signature.attrs} if signature else {}
         if signature:
             for attr in signature.attrs:
                 if attr.kind == "type" and attr.default is op_catalogue.NO_DEFAULT:
-                    given.setdefault(attr.name, "float")
-        for key, value in given.items():
+                    attributes.setdefault(attr.name, "float")
+        for key, value in attributes.items():
             message = node.attr[key]
             kind = "list(string)" if key == "_class" else kinds.get(key, "string")
             if kind == "type":
@@ -45,7 +47,7 @@ def graph(text: str) -> GraphDef:
                 message.list.s.append(value.encode())
             elif kind == "list(type)":
                 message.list.type.extend(TYPE_NUMBERS[word] for word in value.split("|"))
-        if op == "Const" and "value" not in given:
+        if op == "Const" and "value" not in attributes:
             tensor = node.attr["value"].tensor
             tensor.dtype = node.attr["dtype"].type
             tensor.tensor_shape.SetInParent()

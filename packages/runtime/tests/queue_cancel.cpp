@@ -33,7 +33,7 @@ static void dequeue(Queue* queue, Run* run, Between between) {
   waiter->ctx = &run->ctx;
   waiter->done = done;
   waiter->argument = nullptr;
-  waiter->wanted = 1;
+  waiter->requested = 1;
   waiter->queue = queue;
   waiter->token = run_on_cancel(&run->ctx, cancel_waiter, waiter);
   if (waiter->token == 0) std::abort();

@@ -11,15 +11,15 @@ int64_t blocks = 0;
 hr_buffer* allocate(int64_t bytes) {
   std::lock_guard<std::mutex> hold(allocator_lock);
   ++blocks;
-  auto* made = new hr_buffer();
-  made->references.store(1);
-  made->bytes = bytes;
-  made->destroy = [](hr_buffer* b) {
+  auto* created = new hr_buffer();
+  created->references.store(1);
+  created->bytes = bytes;
+  created->destroy = [](hr_buffer* b) {
     std::lock_guard<std::mutex> hold(allocator_lock);
     --blocks;
     delete b;
   };
-  return made;
+  return created;
 }
 int64_t blocks_alive() {
   std::lock_guard<std::mutex> hold(allocator_lock);

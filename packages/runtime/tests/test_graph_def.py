@@ -117,7 +117,7 @@ def test_unknown_fields_are_skipped():
         (b"\xc3\x06" * 200, "groups nested too deep"),
     ],
 )
-def test_bytes_that_are_no_graph_def_are_refused_with_their_place(data, text):
+def test_bytes_that_are_not_a_graph_def_are_rejected_with_the_offset(data, text):
     with pytest.raises(OpError) as caught:
         extend(data)
     assert caught.value.message.startswith(f"not a GraphDef: {text}")

@@ -104,12 +104,12 @@ def test_device_specifications_are_read(text, fields):
 
 
 @pytest.mark.parametrize("text", ["cpu:0", "/cpu:one", "/device:", "/job:a b:c/", "//"])
-def test_text_that_is_no_device_is_refused(text):
+def test_text_that_is_not_a_device_is_rejected(text):
     with pytest.raises(ValueError):
         parse_device(text)
 
 
-def test_a_node_goes_where_it_asks_to():
+def test_a_node_is_placed_on_its_requested_device():
     program = build("a = Const()\nb = Neg(a) @/stub:1", [], ["b"], devices=TWO)
     assert program["nodes"][where(program, "b")]["device"] == TWO[1]
     assert program["nodes"][where(program, "a", "Const")]["device"] == TWO[0]

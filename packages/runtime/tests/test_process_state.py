@@ -33,12 +33,12 @@ def test_two_libraries_see_one_pool_one_allocator_and_one_table_of_runs(compiler
     if "clang" not in compiler:
         flags += ["-fno-gnu-unique"]
 
-    def build(source, made, *more):
+    def build(source, result, *more):
         subprocess.run(
-            [compiler, *flags, *more, str(HERE / source), "-o", str(tmp_path / made), "-ldl"],
+            [compiler, *flags, *more, str(HERE / source), "-o", str(tmp_path / result), "-ldl"],
             check=True,
         )
-        return str(tmp_path / made)
+        return str(tmp_path / result)
 
     shared = ["-shared", "-fPIC"]
     libraries = [

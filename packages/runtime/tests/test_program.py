@@ -269,7 +269,7 @@ def test_a_placeholder_behind_a_pure_node_must_still_be_fed():
     assert sorted(names(build(text, ["x"], ["c"]))) == ["a", "c"]
 
 
-def test_a_check_of_a_shape_runs_though_nothing_reads_it():
+def test_a_shape_check_runs_even_if_its_result_is_unused():
     text = "a = Const()\nb = EnsureShape(a)\nc = Neg(b)\nd = Neg(a, ^c)"
     assert waits_for(build(text, [], ["d"]), "d") == ["b"]
 

@@ -101,7 +101,7 @@ def test_a_shape_that_hangs_on_a_data_dependent_shape_waits_for_the_next_level()
         ("w = Where(x; T=float)\ns = Shape(w; T=int64)", 2),
     ],
 )  # fmt: skip
-def test_a_wanted_constant_is_known_before_its_level_starts(source, levels):
+def test_a_constant_input_is_known_before_its_level_starts(source, levels):
     found = cut(
         f"x = Placeholder(; dtype=float)\n{source}\ny = Reshape(x, s)\nz = Neg(y)", ["x"], ["z"]
     )

@@ -154,7 +154,7 @@ def test_bad_attributes_are_refused_before_anything_is_allocated(change, message
     assert caught.value.message == message
 
 
-def test_a_number_that_is_no_dtype_is_refused():
+def test_a_number_that_is_not_a_dtype_is_rejected():
     data = changed(
         "p = Placeholder(; dtype=float)", lambda n: setattr(n[0].attr["dtype"], "type", 77)
     )
@@ -198,7 +198,7 @@ def test_a_function_of_the_library_is_an_op():
 def test_a_file_for_newer_readers_is_refused():
     message = graph("a = Const()")
     message.versions.min_consumer = 1_000_000
-    with pytest.raises(InvalidArgumentError, match="asks for readers of version 1000000 or later"):
+    with pytest.raises(InvalidArgumentError, match="requires readers of version 1000000 or later"):
         SessionGraph().extend(message.SerializeToString())
 
 

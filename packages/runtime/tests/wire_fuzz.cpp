@@ -1,4 +1,4 @@
-// Feeds damaged GraphDefs to the parser and to the decoders of attributes; run under sanitizers.
+// Feeds corrupted GraphDefs to the parser and to the decoders of attributes; run under sanitizers.
 //   wire_fuzz FILE ROUNDS
 #include <cstdio>
 #include <cstdlib>

@@ -57,8 +57,8 @@ class Case:
 
     @property
     def name(self) -> str:
-        said = ",".join(f"{k}={v}" for k, v in self.attrs.items())
-        return f"{self.op}({said})" if said else self.op
+        text = ",".join(f"{k}={v}" for k, v in self.attrs.items())
+        return f"{self.op}({text})" if text else self.op
 
     def types(self) -> tuple[str, ...]:
         """The dtypes to run for; one empty name where nothing is of type T."""
@@ -80,15 +80,15 @@ class Case:
         seed = zlib.crc32(f"{self.name} {dtype} {variant}".encode())
         rng = np.random.default_rng(seed)
         kind = np.dtype(as_dtype(dtype or "float32").as_numpy_dtype)
-        made: list[Any] = []
+        result: list[Any] = []
         for spec in self.inputs:
             if isinstance(spec, list):
-                made.append([one(rng, kind) for one in spec])
+                result.append([one(rng, kind) for one in spec])
             elif isinstance(spec, Derived):
-                made.append(spec.function(made))
+                result.append(spec.function(result))
             else:
-                made.append(spec(rng, kind))
-        return made
+                result.append(spec(rng, kind))
+        return result
 
     def attributes(self, dtype: str) -> dict[str, Any]:
         """The attributes that the inputs do not say, with T resolved."""

@@ -66,7 +66,7 @@ CASES += [
 
 
 def _output(op: str, attrs: dict[str, Any]) -> Derived:
-    return Derived(lambda made: oracle.run(op, made[0], **attrs)[0])
+    return Derived(lambda result: oracle.run(op, result[0], **attrs)[0])
 
 
 _GRAD_TYPES = (
@@ -98,7 +98,7 @@ for _window, _y in zip(_WINDOWS, _OUT, strict=True):
                 distinct(*_X),
                 real(*_y),
                 Derived(
-                    lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1],
+                    lambda result, w=_window: oracle.run("MaxPoolWithArgmax", result[0], **w)[1],
                     typed=False,
                 ),
             ),
@@ -112,7 +112,7 @@ for _window, _y in zip(_WINDOWS, _OUT, strict=True):
                 distinct(*_X),
                 real(*_X),
                 Derived(
-                    lambda made, w=_window: oracle.run("MaxPoolWithArgmax", made[0], **w)[1],
+                    lambda result, w=_window: oracle.run("MaxPoolWithArgmax", result[0], **w)[1],
                     typed=False,
                 ),
             ),
@@ -127,8 +127,8 @@ _POOL_3D = (distinct(1, 4, 5, 3, 2), _output("MaxPool3D", _3D))
 _POOL_3D_ANY = (
     distinct(1, 4, 5, 3, 2),
     Derived(
-        lambda made: oracle.run("MaxPool3D", made[0].astype(np.float32), **_3D)[0].astype(
-            made[0].dtype
+        lambda result: oracle.run("MaxPool3D", result[0].astype(np.float32), **_3D)[0].astype(
+            result[0].dtype
         )
     ),
 )
@@ -146,8 +146,8 @@ CASES += [
         (
             distinct(2, 5, 6, 3),
             Derived(
-                lambda made: np.maximum.reduceat(
-                    np.maximum.reduceat(made[0], [0, 2], axis=1), [0, 2, 4], axis=2
+                lambda result: np.maximum.reduceat(
+                    np.maximum.reduceat(result[0], [0, 2], axis=1), [0, 2, 4], axis=2
                 )
             ),
             real(2, 2, 3, 3),

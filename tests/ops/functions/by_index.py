@@ -23,30 +23,30 @@ def unsorted(m):
     x = m.constant(_X)
     kinds = (m.unsorted_segment_sum, m.unsorted_segment_prod, m.unsorted_segment_sqrt_n,
              m.math.unsorted_segment_mean)  # fmt: skip
-    made = [t for f in kinds for t in _both(m, f(x, _MIXED, 4), x)]
+    result = [t for f in kinds for t in _both(m, f(x, _MIXED, 4), x)]
     some = [2, 0, -1, 2, 1, 0]
     kinds = (m.unsorted_segment_max, m.unsorted_segment_min)
-    return made + [t for f in kinds for t in _both(m, f(x, some, 3), x)]
+    return result + [t for f in kinds for t in _both(m, f(x, some, 3), x)]
 
 
 def picked(m):
     x = m.constant(_X)
-    made = []
+    result = []
     for f in (m.sparse_segment_sum, m.sparse_segment_mean, m.sparse.segment_sqrt_n):
-        made += _both(m, f(x, [5, 0, 0, 3], [0, 0, 1, 3]), x)
-        made += _both(m, f(x, [5, 0, 0, 3], [0, 0, 1, 3], num_segments=6), x)
-    return made
+        result += _both(m, f(x, [5, 0, 0, 3], [0, 0, 1, 3]), x)
+        result += _both(m, f(x, [5, 0, 0, 3], [0, 0, 1, 3], num_segments=6), x)
+    return result
 
 
 def scatters(m):
     x, u = m.constant(_X), m.constant(_X[:2] + 10)
     where = [[4], [1]]
-    made = []
+    result = []
     for f in (m.tensor_scatter_update, m.tensor_scatter_add, m.tensor_scatter_sub,
               m.tensor_scatter_nd_max, m.tensor_scatter_nd_min):  # fmt: skip
-        made += _both(m, f(x, where, u), [x, u])
-    made += _both(m, m.scatter_nd(where, u, [7, 4]), u)
-    return made
+        result += _both(m, f(x, where, u), [x, u])
+    result += _both(m, m.scatter_nd(where, u, [7, 4]), u)
+    return result
 
 
 def rows_of_batches(m):

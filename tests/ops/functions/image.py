@@ -20,85 +20,85 @@ def _open(m, x):
     return m.placeholder_with_default(x, [None] * x.ndim)
 
 
-def _slope(m, y, x):
+def _gradient(m, y, x):
     return [y, *m.gradients(m.reduce_sum(m.sin(y)), [x])]
 
 
 def _resized(m):
     x = m.constant(F)
-    made = []
+    result = []
     for method in (
         m.image.ResizeMethod.BILINEAR,
         m.image.ResizeMethod.NEAREST_NEIGHBOR,
         m.image.ResizeMethod.BICUBIC,
         m.image.ResizeMethod.AREA,
     ):
-        made.append(m.image.resize_images(x, [9, 4], method))
-        made.append(m.image.resize_images(U[0], [3, 7], method, align_corners=True))
-    return [*made, m.image.resize(x, [6, 5]), m.image.resize_images(F, m.constant([7, 8]))]
+        result.append(m.image.resize_images(x, [9, 4], method))
+        result.append(m.image.resize_images(U[0], [3, 7], method, align_corners=True))
+    return [*result, m.image.resize(x, [6, 5]), m.image.resize_images(F, m.constant([7, 8]))]
 
 
 def _gradients(m):
     x, boxes = m.constant(F), m.constant(BOXES)
-    made = []
+    result = []
     for function in ("resize_bilinear", "resize_bicubic", "resize_nearest_neighbor"):
         for mode in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
-            made += _slope(m, getattr(m.image, function)(x, [9, 4], **mode), x)
+            result += _gradient(m, getattr(m.image, function)(x, [9, 4], **mode), x)
     crops = m.image.crop_and_resize(x, boxes, [0, 1, 1], [4, 3])
-    made += [crops, *m.gradients(m.reduce_sum(m.sin(crops)), [x, boxes])]
-    made += _slope(m, m.image.rgb_to_hsv(x), x)
+    result += [crops, *m.gradients(m.reduce_sum(m.sin(crops)), [x, boxes])]
+    result += _gradient(m, m.image.rgb_to_hsv(x), x)
     scaled = m.raw_ops.ScaleAndTranslate(
         images=x, size=[5, 9], scale=[0.7, 1.4], translation=[0.5, -1.0], antialias=False
     )
-    made += _slope(m, scaled, x)
+    result += _gradient(m, scaled, x)
     turn = m.constant([[1.1, 0.2, -0.5, -0.1, 0.9, 0.3, 0.01, 0.02]])
-    given = {"images": x, "transforms": turn, "output_shape": [6, 5], "interpolation": "BILINEAR"}
-    made += _slope(m, m.raw_ops.ImageProjectiveTransformV2(**given), x)
-    made += _slope(m, m.raw_ops.ImageProjectiveTransformV3(**given, fill_value=0.5), x)
-    return made
+    inputs = {"images": x, "transforms": turn, "output_shape": [6, 5], "interpolation": "BILINEAR"}
+    result += _gradient(m, m.raw_ops.ImageProjectiveTransformV2(**inputs), x)
+    result += _gradient(m, m.raw_ops.ImageProjectiveTransformV3(**inputs, fill_value=0.5), x)
+    return result
 
 
 def _turned(m):
     i = m.image
-    made = []
+    result = []
     for x in (F, F[0]):
-        made += [i.flip_left_right(x), i.flip_up_down(x), i.transpose_image(x)]
-        made += [i.rot90(x, k) for k in range(-1, 4)]
-        made += [i.rot90(x, m.placeholder_with_default(k, [])) for k in range(4)]
-    return made
+        result += [i.flip_left_right(x), i.flip_up_down(x), i.transpose_image(x)]
+        result += [i.rot90(x, k) for k in range(-1, 4)]
+        result += [i.rot90(x, m.placeholder_with_default(k, [])) for k in range(4)]
+    return result
 
 
 def _cut(m):
     i = m.image
-    made = [i.central_crop(F, 0.5), i.central_crop(F[0], 0.3), i.central_crop(F, 1.0)]
-    made += [i.pad_to_bounding_box(F, 1, 2, 9, 8), i.crop_to_bounding_box(F[0], 1, 2, 3, 2)]
+    result = [i.central_crop(F, 0.5), i.central_crop(F[0], 0.3), i.central_crop(F, 1.0)]
+    result += [i.pad_to_bounding_box(F, 1, 2, 9, 8), i.crop_to_bounding_box(F[0], 1, 2, 3, 2)]
     for x in (F, F[0]):
-        made += [i.resize_image_with_crop_or_pad(x, *size) for size in ((3, 9), (9, 2), (5, 4))]
-        made += [i.resize_image_with_pad(x, *size) for size in ((3, 9), (9, 2), (12, 10))]
+        result += [i.resize_image_with_crop_or_pad(x, *size) for size in ((3, 9), (9, 2), (5, 4))]
+        result += [i.resize_image_with_pad(x, *size) for size in ((3, 9), (9, 2), (12, 10))]
     known_rank = [_open(m, F), _open(m, F[0])]
-    made += [i.central_crop(x, 0.5) for x in known_rank]
-    made += [i.pad_to_bounding_box(known_rank[0], 1, 2, 9, 8)]
-    made += [i.crop_to_bounding_box(known_rank[1], 1, 2, 3, 2)]
-    made += [i.resize_with_crop_or_pad(x, 7, 3) for x in known_rank]
-    return made
+    result += [i.central_crop(x, 0.5) for x in known_rank]
+    result += [i.pad_to_bounding_box(known_rank[0], 1, 2, 9, 8)]
+    result += [i.crop_to_bounding_box(known_rank[1], 1, 2, 3, 2)]
+    result += [i.resize_with_crop_or_pad(x, 7, 3) for x in known_rank]
+    return result
 
 
 def _types(m):
-    made = []
+    result = []
     for x in (m.constant(F), m.constant(U), m.constant(S), m.constant(F, m.float16)):
         for kind in (m.float32, m.float16, m.uint8, m.uint16, m.float64, m.int16):
             if x.dtype == m.float16 and kind.is_integer and kind != m.uint8:
                 continue  # 65535.5 is no half
             for saturate in (False, True):
-                made.append(m.image.convert_image_dtype(x, kind, saturate))
-    return made
+                result.append(m.image.convert_image_dtype(x, kind, saturate))
+    return result
 
 
 def _adjusted(m):
     i = m.image
-    made = []
+    result = []
     for x in (m.constant(F), m.constant(U)):
-        made += [
+        result += [
             i.adjust_brightness(x, 0.2),
             i.adjust_contrast(x, 1.5),
             i.adjust_gamma(x, 0.7, 0.9),
@@ -108,7 +108,7 @@ def _adjusted(m):
             i.rgb_to_grayscale(x),
             i.grayscale_to_rgb(x[..., :1]),
         ]
-    return made
+    return result
 
 
 def _files(m):
@@ -128,7 +128,7 @@ def _files(m):
 
 def _boxes(m):
     i = m.image
-    made = [
+    result = [
         i.draw_bounding_boxes(F, np.stack([BOXES, BOXES])),
         i.draw_bounding_boxes(F, np.stack([BOXES, BOXES]), colors=[[0.1, 0.9, 0.5]]),
         i.non_max_suppression(BOXES, SCORES, 3, 0.3),
@@ -140,7 +140,7 @@ def _boxes(m):
         ),
         i.extract_glimpse(F, [3, 2], [[0.0, 0.0], [0.1, 0.1]]),
     ]
-    return made
+    return result
 
 
 def _alike(m):
@@ -151,8 +151,8 @@ def _alike(m):
     return [
         i.psnr(x, y, 1.0),
         i.psnr(U, (G * 255).astype(np.uint8), 255),
-        *_slope(m, mine, x),
-        *_slope(m, many, x),
+        *_gradient(m, mine, x),
+        *_gradient(m, many, x),
         i.ssim(x, y, 1.0, filter_size=5, return_index_map=True),
         i.total_variation(x),
         i.total_variation(x[0]),

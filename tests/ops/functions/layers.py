@@ -17,12 +17,12 @@ def _first(x):
 def _waves(m, start=0.3):
     """An initializer that needs no random numbers."""
 
-    def made(shape, dtype=None, partition_info=None):
+    def result(shape, dtype=None, partition_info=None):
         count = int(np.prod([int(n) for n in shape]))
         values = np.sin(start + 0.7 * np.arange(count)).reshape([int(n) for n in shape])
         return m.constant(values.astype(np.float32))
 
-    return made
+    return result
 
 
 def _both(m, y):

@@ -19,8 +19,8 @@ Z = X + 1j * X[::-1]
 def _slope(m, function, *values):
     """What a function gives, and the gradients of a loss of all its outputs."""
     xs = [m.constant(v) for v in values]
-    made = function(*xs)
-    ys = list(made) if isinstance(made, (list, tuple)) else [made]
+    result = function(*xs)
+    ys = list(result) if isinstance(result, (list, tuple)) else [result]
     smooth = [y for y in ys if y.dtype.is_floating or y.dtype.is_complex]
     loss = m.add_n([m.reduce_sum(m.square(m.abs(m.sin(y)))) for y in smooth])
     return [*ys, *m.gradients(m.cast(loss, m.float64), xs)]
@@ -45,13 +45,13 @@ def _lu(m):
 
 
 def _norms(m):
-    made = []
+    result = []
     for order in ("euclidean", 1, 2, np.inf, 3.0):
-        made += [m.linalg.norm(TALL, order, axis=1), m.norm(TALL, order, keepdims=True)]
+        result += [m.linalg.norm(TALL, order, axis=1), m.norm(TALL, order, keepdims=True)]
     for order in ("fro", "euclidean", 1, 2, np.inf):
-        made += [m.linalg.norm(TALL, order, axis=[-2, -1])]
-        made += [m.linalg.norm(TALL, order, axis=(0, 2), keep_dims=True)]
-    return [*made, m.linalg.norm(C, axis=-1), *m.linalg.normalize(TALL, axis=2)]
+        result += [m.linalg.norm(TALL, order, axis=[-2, -1])]
+        result += [m.linalg.norm(TALL, order, axis=(0, 2), keep_dims=True)]
+    return [*result, m.linalg.norm(C, axis=-1), *m.linalg.normalize(TALL, axis=2)]
 
 
 def _diagonals(m):
@@ -93,17 +93,17 @@ def _tridiagonal(m):
 
 
 def _fourier(m):
-    made = []
+    result = []
     for name in ("fft", "ifft", "fft2d", "ifft2d"):
-        made += _slope(m, getattr(m.signal, name), Z)
-    made += _slope(m, m.signal.rfft, X)
+        result += _slope(m, getattr(m.signal, name), Z)
+    result += _slope(m, m.signal.rfft, X)
     length = m.placeholder_with_default(np.array([12], np.int32), [1])
     x, z = m.constant(X), m.constant(Z)
-    made += [m.signal.rfft(x, n) for n in ([5], [12], length)]
-    made += _slope(m, m.signal.rfft2d, X)
-    made += [m.signal.irfft(z, n) for n in (None, [9], [20])]
-    made += [m.signal.irfft2d(z)]
-    return made
+    result += [m.signal.rfft(x, n) for n in ([5], [12], length)]
+    result += _slope(m, m.signal.rfft2d, X)
+    result += [m.signal.irfft(z, n) for n in (None, [9], [20])]
+    result += [m.signal.irfft2d(z)]
+    return result
 
 
 PROGRAMS = {

@@ -18,9 +18,9 @@ THRESHOLDS = [0.2, 0.5, 0.75]
 
 
 def _made(m, name, args, options, **more):
-    given = [m.constant(a) if isinstance(a, np.ndarray) else a for a in args]
+    inputs = [m.constant(a) if isinstance(a, np.ndarray) else a for a in args]
     options = {k: m.constant(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
-    return getattr(m.metrics, name)(*given, **options, **more)
+    return getattr(m.metrics, name)(*inputs, **options, **more)
 
 
 def _metric(name, *args, **options):
@@ -92,14 +92,14 @@ PROGRAMS["confusion_matrix"] = lambda m: [
 
 def _at_k(name, labels, *args, sparse=False, **options):
     def program(m):
-        given = m.constant(labels)
+        inputs = m.constant(labels)
         if sparse:
             places = np.argwhere(labels >= 0)
             values = labels[labels >= 0]
-            given = m.SparseTensor(places, values, labels.shape)
+            inputs = m.SparseTensor(places, values, labels.shape)
         more = {k: m.constant(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
         rest = [m.constant(a) if isinstance(a, np.ndarray) else a for a in args]
-        value, update = getattr(m.metrics, name)(given, *rest, **more)
+        value, update = getattr(m.metrics, name)(inputs, *rest, **more)
         names = sorted(v.name for v in m.local_variables())
         m.add_to_collection("before", update)
         return [value, m.constant(names)]

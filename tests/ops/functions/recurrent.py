@@ -28,11 +28,11 @@ def _network(make, **options):
             outputs, state = m.nn.static_rnn(
                 make(m.nn.rnn_cell), steps, dtype=m.float32, sequence_length=lengths
             )
-        made = [*outputs, *_flat(state)]
-        loss = m.add_n([m.reduce_sum(m.square(t)) for t in made])
+        result = [*outputs, *_flat(state)]
+        loss = m.add_n([m.reduce_sum(m.square(t)) for t in result])
         names = [v.name for v in m.global_variables()]
         grads = m.gradients(loss, [*steps, *m.trainable_variables()])
-        return [*made, m.constant(names), *grads]
+        return [*result, m.constant(names), *grads]
 
     return program
 

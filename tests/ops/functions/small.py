@@ -79,10 +79,10 @@ def own_gradients(m):
 
         return [a * b, a - b], grad
 
-    made = clipped(x, y)
-    loss = m.reduce_sum(m.square(made[0])) + m.reduce_sum(made[1])
+    result = clipped(x, y)
+    loss = m.reduce_sum(m.square(result[0])) + m.reduce_sum(result[1])
     straight = m.grad_pass_through(m.round)(x)
-    return [*made, *m.gradients(loss, [x, y]), *_both(m, straight, x)]
+    return [*result, *m.gradients(loss, [x, y]), *_both(m, straight, x)]
 
 
 def own_gradients_of_variables(m):

@@ -72,15 +72,15 @@ def raw(m):
 
 
 def _example(m, **features):
-    made = {}
+    result = {}
     for key, value in features.items():
         if isinstance(value[0], bytes):
-            made[key] = m.train.Feature(bytes_list=m.train.BytesList(value=value))
+            result[key] = m.train.Feature(bytes_list=m.train.BytesList(value=value))
         elif isinstance(value[0], float):
-            made[key] = m.train.Feature(float_list=m.train.FloatList(value=value))
+            result[key] = m.train.Feature(float_list=m.train.FloatList(value=value))
         else:
-            made[key] = m.train.Feature(int64_list=m.train.Int64List(value=value))
-    return m.train.Example(features=m.train.Features(feature=made)).SerializeToString()
+            result[key] = m.train.Feature(int64_list=m.train.Int64List(value=value))
+    return m.train.Example(features=m.train.Features(feature=result)).SerializeToString()
 
 
 def examples(m):

@@ -63,10 +63,10 @@ def averages(m, **options):
 
 
 def schedules(m):
-    made = []
+    result = []
     for n in (0, 4, 10, 25, 40):
         step = m.constant(n)
-        made += [
+        result += [
             m.train.cosine_decay_restarts(0.1, step, 10),
             m.train.cosine_decay_restarts(0.1, step, 7, t_mul=1.5, m_mul=0.9, alpha=0.1),
             m.train.linear_cosine_decay(0.1, step, 30, num_periods=2.0),
@@ -77,7 +77,7 @@ def schedules(m):
             m.train.natural_exp_decay(0.1, step, 10, 0.5),
             m.train.inverse_time_decay(0.1, step, 10, 0.5),
         ]
-    return made
+    return result
 
 
 PROGRAMS = {

@@ -51,16 +51,16 @@ def until(
     every_s: float = 0.05,
     page: Any = None,
 ) -> Any:
-    """Returns the first true answer; the last one if none comes in time.
+    """Returns the first true value; the last one if none comes in time.
 
     Args:
       page: given where the question does not ask the page: its events are only handled meanwhile.
     """
     end = time.monotonic() + timeout_s
     while True:
-        answer = question()
-        if answer or time.monotonic() > end:
-            return answer
+        value = question()
+        if value or time.monotonic() > end:
+            return value
         if page:
             page.wait_for_timeout(1000 * every_s)
         else:

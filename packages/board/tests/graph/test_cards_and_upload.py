@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from fixtures import graphs as made
+from fixtures import graphs as example_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, unhurried
@@ -47,8 +47,8 @@ def test_any_bytes_are_a_graph_or_rejected(data: bytes) -> None:
 
 @given(st.data())
 @unhurried(100)
-def test_damaged_graphs_are_shown_or_rejected(draw: st.DataObject) -> None:
-    data = bytearray(made.small().SerializeToString())
+def test_corrupted_graphs_are_shown_or_rejected(draw: st.DataObject) -> None:
+    data = bytearray(example_graphs.small().SerializeToString())
     for _ in range(draw.draw(st.integers(1, 4))):
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
     try:
@@ -92,20 +92,20 @@ def attribute(**fields: object) -> AttrValue:
     ],
 )
 def test_attributes_are_shown_as_text(value: AttrValue, words: str, cut: bool) -> None:
-    said = attribute_words(value)
-    assert (said["value"], said["cut"]) == (words, cut)
+    described = attribute_words(value)
+    assert (described["value"], described["cut"]) == (words, cut)
 
 
 def test_a_value_in_full_is_whole_up_to_the_limit() -> None:
     numbers = attribute(tensor={"dtype": 1, "tensor_content": b"\0\0\x80?" * 5000})
-    said = attribute_words(numbers, 1 << 20)
-    assert said["value"].count("1.0") == 5000 and not said["cut"]
+    described = attribute_words(numbers, 1 << 20)
+    assert described["value"].count("1.0") == 5000 and not described["cut"]
     texts = attribute(list={"s": [b"x" * 3000, b"y" * 3000]})
     assert attribute_words(texts)["cut"] and len(attribute_words(texts)["value"]) == 1024
     assert len(attribute_words(texts, 1 << 20)["value"]) == 6004
     huge = attribute(list={"s": [b"x" * 1000] * 5000})
-    said = attribute_words(huge, 1 << 20)
-    assert said["cut"] and len(said["value"]) == 1 << 20
+    described = attribute_words(huge, 1 << 20)
+    assert described["cut"] and len(described["value"]) == 1 << 20
 
 
 def test_a_node_with_very_many_inputs_lists_some_and_counts_all() -> None:

@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from fixtures import graphs as made
+from fixtures import graphs as example_graphs
 
 from headrace.board.graph.delta_encoding import packed
 from headrace.board.graph.graph_bundle import GraphAnalysis, analyse_graph
@@ -17,7 +17,7 @@ from headrace.formats.proto.graph_pb2 import GraphDef
 
 @pytest.fixture(scope="module")
 def data() -> bytes:
-    return made.g36().SerializeToString()
+    return example_graphs.g36().SerializeToString()
 
 
 @pytest.fixture(scope="module")

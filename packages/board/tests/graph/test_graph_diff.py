@@ -7,7 +7,7 @@ import random
 import string
 
 import numpy as np
-from fixtures import graphs as made
+from fixtures import graphs as example_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, proper_graph, unhurried
@@ -45,7 +45,7 @@ def renamed(graph: GraphDef, old: str, new: str) -> GraphDef:
 
 
 def test_a_renamed_scope_has_moved_and_nothing_else() -> None:
-    graph = made.twins()
+    graph = example_graphs.twins()
     reply = compared(graph, renamed(graph, "long/two/", "long/zwei/"))
     assert renames(reply) == [("long/two", "long/zwei")]
     assert reply["counts"]["added"] == reply["counts"]["removed"] == 0
@@ -53,14 +53,14 @@ def test_a_renamed_scope_has_moved_and_nothing_else() -> None:
 
 
 def test_a_renamed_op_is_known_by_its_neighbours() -> None:
-    graph = made.twins()
+    graph = example_graphs.twins()
     reply = compared(graph, renamed(graph, "long/one/Tanh", "long/one/tangent"))
     assert renames(reply) == [("long/one/Tanh", "long/one/tangent")]
     assert reply["counts"] == {"added": 0, "removed": 0, "changed": 0, "moved": 1}
 
 
 def test_a_rewired_op_is_changed_with_a_description() -> None:
-    graph, other = made.twins(), made.twins()
+    graph, other = example_graphs.twins(), example_graphs.twins()
     node = next(n for n in other.node if n.name == "original/Add")
     node.input[0] = "original/MatMul"
     (change,) = compared(graph, other)["changed"]
@@ -105,7 +105,7 @@ def kinds_by_name(graph: GraphDef, kinds: np.ndarray) -> dict[str, int]:
 
 
 def test_every_vertex_knows_what_became_of_it() -> None:
-    graph = made.twins()
+    graph = example_graphs.twins()
     other = renamed(graph, "long/two/", "long/zwei/")
     gone = [n.name for n in other.node if n.name.startswith("equal/")]
     left = [n for n in other.node if not n.name.startswith("equal/")]

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fixtures import graphs as made
+from fixtures import graphs as example_graphs
 from hypothesis import given
 from random_graphs import any_graphs, unhurried
 
@@ -83,7 +83,7 @@ def test_any_graph_has_a_scope_tree_and_metaedges(graph: GraphDef) -> None:
 
 
 def test_the_small_graph_is_read_whole() -> None:
-    graph = made.small()
+    graph = example_graphs.small()
     columns = read_columns(graph)
     body = len(graph.library.function[0].node_def) + 2  # with its argument and its result
     assert len(columns) == len(graph.node) + body
@@ -118,7 +118,7 @@ def test_a_repeated_name_is_a_problem_and_keeps_both_nodes() -> None:
 
 
 def test_functions_are_below_a_group_of_their_own_and_know_their_callers() -> None:
-    columns = read_columns(made.small())
+    columns = read_columns(example_graphs.small())
     tree = scope_tree(columns)
     (function,) = columns.functions
     assert [columns.names[c] for c in function.callers] == ["loop/body"]
@@ -142,7 +142,7 @@ def test_more_nodes_than_the_limit_are_rejected(monkeypatch: pytest.MonkeyPatch)
 def test_bytes_of_a_metaedge_are_the_sum_of_its_tensors() -> None:
     from headrace.board.graph.graph_bundle import analyse_graph
 
-    analysis = analyse_graph(made.twins())
+    analysis = analyse_graph(example_graphs.twins())
     at = analysis.tree.labels.index("original")
     out = np.flatnonzero(analysis.metaedges.meta_src == at)
     assert analysis.metaedges.meta_bytes[out].tolist() == [4 * 8 * 4.0]

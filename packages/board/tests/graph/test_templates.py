@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from fixtures import graphs as made
+from fixtures import graphs as example_graphs
 from hypothesis import given
 from hypothesis import strategies as st
 from random_graphs import any_graphs, proper_graph, renamed_and_shuffled, unhurried
@@ -31,7 +31,7 @@ def family(analysis: GraphAnalysis, path: str) -> int:
 
 @pytest.fixture(scope="module")
 def twins() -> GraphAnalysis:
-    return analyse_graph(made.twins())
+    return analyse_graph(example_graphs.twins())
 
 
 @pytest.mark.parametrize("scope", ["equal", "reordered", "renamed"])
@@ -172,7 +172,7 @@ def test_a_scope_is_no_near_match_of_what_it_mostly_holds() -> None:
 def test_the_same_structure_has_the_same_hash_in_every_graph(twins: GraphAnalysis) -> None:
     graph = GraphDef()
     graph.node.extend(
-        n for n in made.twins().node if n.name.startswith("original/") or n.name == "x"
+        n for n in example_graphs.twins().node if n.name.startswith("original/") or n.name == "x"
     )
     alone = analyse_graph(graph)
     a, b = template(alone, "original"), template(twins, "original")

@@ -107,7 +107,7 @@ def test_sounds_have_a_length_and_are_served_in_parts(client: PanelClient) -> No
     assert beyond.status_code == 416
 
 
-def test_only_names_that_we_made_are_answered(client: PanelClient) -> None:
+def test_only_signed_blob_names_are_accepted(client: PanelClient) -> None:
     name = items(client, "old")[0]["id"]
     raw = bytearray(base64.urlsafe_b64decode(name + "=" * (-len(name) % 4)))
     for i in range(len(raw)):
@@ -123,7 +123,7 @@ def test_no_text_is_a_name_by_chance(text: str) -> None:
     assert ItemNames().place(text) is None
 
 
-def test_an_item_whose_file_is_gone_is_not_found(tmp_path: Path) -> None:
+def test_an_item_of_a_deleted_file_is_not_found(tmp_path: Path) -> None:
     write_values(tmp_path, [(0, image("picture", png(1, 1)))])
     client = PanelClient(tmp_path)
     (item,) = items(client, "picture")

@@ -68,7 +68,7 @@ def test_a_layout_is_looked_for_in_the_last_rows_only(
     assert 1 <= len(read) <= 20 and min(read) >= 480
 
 
-def test_a_damaged_row_leaves_the_layout_before_it(tmp_path: Path) -> None:
+def test_a_corrupted_row_leaves_the_layout_before_it(tmp_path: Path) -> None:
     empty = Summary.Value(tag="custom_scalars__config__", metadata=metadata("custom_scalars"))
     write_values(tmp_path, [(0, value(layout("kept"))), (1, empty)])
     (only,) = PanelClient(tmp_path).get("/custom_scalars")["layouts"]

@@ -96,7 +96,7 @@ def test_matrices_of_a_checkpoint_are_shown_without_a_config_too(tmp_path: Path)
     assert names == ["embed", "other"]
 
 
-def test_raw_floats_have_the_shape_that_the_config_says(tmp_path: Path) -> None:
+def test_raw_floats_have_the_shape_in_the_config(tmp_path: Path) -> None:
     points, _ = clusters(50, 4)
     with_tensor(tmp_path, "t.bytes", "tensor_shape: 50 tensor_shape: 4")
     (tmp_path / "t.bytes").write_bytes(points.astype("<f4").tobytes())
@@ -148,7 +148,7 @@ def test_points_that_are_not_finite_are_left_out_with_their_labels(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("1\t2\n3\t4\t5\n", "row 1 of t.tsv has 3 numbers, not 2"),
         ("1\t2\n3\tx\n", "row 1 of t.tsv has 'x', not a number"),
@@ -158,11 +158,13 @@ def test_points_that_are_not_finite_are_left_out_with_their_labels(tmp_path: Pat
         ("\n" * 2_000_001, "2,000,001 lines, more than"),
     ],
 )
-def test_a_damaged_table_says_where(tmp_path: Path, text: str, said: str) -> None:
+def test_the_error_of_a_corrupted_table_contains_the_position(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with_tensor(tmp_path, "t.tsv")
     (tmp_path / "t.tsv").write_text(text)
     client = Client(tmp_path)
-    assert said in client.get(f"embedding?id={client.only()['id']}", 400)["error"]
+    assert message in client.get(f"embedding?id={client.only()['id']}", 400)["error"]
 
 
 @pytest.mark.parametrize("field", ["tensor", "metadata", "bookmarks", "sprite", "checkpoint"])
@@ -288,7 +290,7 @@ def test_an_index_is_read_again_only_when_it_has_changed(
     assert [e["version"] for e in second] != [e["version"] for e in first]
 
 
-def test_a_damaged_index_is_read_once_and_said_each_time(
+def test_a_corrupted_index_is_read_once_and_reported_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding_index, "_LASTS_S", 0.0)
@@ -299,12 +301,12 @@ def test_a_damaged_index_is_read_once_and_said_each_time(
     client = Client(tmp_path)
     for _ in range(2):
         assert client.get("embeddings")["embeddings"] == []
-        assert "index is damaged" in client.problems()[0]
+        assert "index is corrupted" in client.problems()[0]
     index.write_bytes(whole)
     assert len(client.get("embeddings")["embeddings"]) == 2 and client.problems() == []
 
 
-def test_known_embeddings_are_answered_while_another_thread_looks(
+def test_known_embeddings_are_served_while_another_thread_searches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_checkpoint_projector(tmp_path)
@@ -359,7 +361,7 @@ def test_sprites_are_images_of_a_bounded_size(tmp_path: Path) -> None:
     assert "50000 x 50000" in client.get(path, 400)["error"]
 
 
-def test_damaged_bytes_of_a_checkpoint_are_not_shown(tmp_path: Path) -> None:
+def test_corrupted_bytes_of_a_checkpoint_are_not_shown(tmp_path: Path) -> None:
     write_checkpoint_projector(tmp_path)
     client = Client(tmp_path)
     number = client.get("embeddings")["embeddings"][0]["id"]

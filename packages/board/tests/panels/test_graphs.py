@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures import graphs as made
+from fixtures import graphs as example_graphs
 from fixtures.traces import metadata_of, node_stats
 from flask import Flask
 
@@ -37,8 +37,8 @@ def partitions() -> RunMetadata:
 def write_log(folder: Path) -> None:
     folder.mkdir(parents=True)
     writer = EventFileWriter(str(folder))
-    writer.write(Event(wall_time=1.0, graph_def=made.small().SerializeToString()))
-    meta = MetaGraphDef(graph_def=made.twins())
+    writer.write(Event(wall_time=1.0, graph_def=example_graphs.small().SerializeToString()))
+    meta = MetaGraphDef(graph_def=example_graphs.twins())
     writer.write(Event(wall_time=2.0, meta_graph_def=meta.SerializeToString()))
     event = Event(wall_time=3.0, step=7)
     event.tagged_run_metadata.tag = "step 7"
@@ -145,7 +145,7 @@ def test_costs_of_a_trace_stand_at_their_nodes(client: Any) -> None:
 def test_an_upload_is_recognised_by_its_content(client: Any, form: str) -> None:
     from google.protobuf import text_format
 
-    graph = made.twins()
+    graph = example_graphs.twins()
     meta = MetaGraphDef(graph_def=graph)
     meta.meta_info_def.tensorflow_version = "1.15.0"
     meta.meta_info_def.stripped_op_list.op.add(name="Add")
@@ -193,7 +193,7 @@ def _length(data: bytes) -> bytes:
 
 
 def test_two_graphs_are_compared_by_name(client: Any) -> None:
-    other = made.small()
+    other = example_graphs.small()
     removed = other.node[-1].name
     del other.node[-1]
     other.node.add(name="extra/Neg", op="Neg", input=["x"])
@@ -235,14 +235,16 @@ def test_dot_of_a_view_has_clusters_for_open_groups(client: Any) -> None:
     assert closed.startswith("digraph") and closed.count("{") == closed.count("}")
 
 
-def test_damaged_and_absent_graphs_are_rejected_with_a_message(client: Any, tmp_path: Path) -> None:
+def test_corrupted_and_absent_graphs_are_rejected_with_a_message(
+    client: Any, tmp_path: Path
+) -> None:
     get(client, "graph/999", 404)
     with EventFileWriter(str(tmp_path)) as writer:
         writer.write(Event(graph_def=b"\x0a\xff\xff"))
     app = Flask(__name__)
     app.register_blueprint(GraphsPanel(Board(tmp_path).load()).blueprint())
     reply = app.test_client().get("/api/v1/graph/0")
-    assert reply.status_code == 422 and b"damaged" in reply.data
+    assert reply.status_code == 422 and b"corrupted" in reply.data
 
 
 def test_only_the_last_uploads_are_kept(client: Any) -> None:

@@ -57,20 +57,20 @@ def test_of_many_steps_evenly_spaced_ones_are_read(tmp_path: Path) -> None:
     assert len(steps_to_read(10_000, 2_000_000)) * 2_000_000 * 16 <= 256 << 20
 
 
-def test_a_damaged_step_costs_only_itself_and_is_named(tmp_path: Path) -> None:
+def test_a_corrupted_step_costs_only_itself_and_is_named(tmp_path: Path) -> None:
     step = metadata_of(w0_CPU_0=[node_stats("a/MatMul", 0, 1000)]).SerializeToString()
     write_log(tmp_path, {1: step, 2: step[:-3], 3: step}, one_op())
     panel = GraphsClient(tmp_path)
     header, costs = costs_of(panel)
     (failed,) = header["failed"]
     by_id = {row["id"]: row["step"] for row in panel.get("traces")["traces"]}
-    assert by_id[failed["trace"]] == 2 and "damaged" in failed["error"]
+    assert by_id[failed["trace"]] == 2 and "corrupted" in failed["error"]
     assert costs == {"a/MatMul": (2, 1.0)}
 
 
 def gpu_step() -> RunMetadata:
     """A launch on the GPU's own device, the kernel on a stream, and again on all of them."""
-    made = RunMetadata()
+    result = RunMetadata()
     base = "/job:w/replica:0/task:0/device:GPU:0"
     for device, name, took in (
         (base, "a/MatMul", 7_000),
@@ -78,10 +78,10 @@ def gpu_step() -> RunMetadata:
         (f"{base}/stream:14", "a/MatMul:MatMul", 100_000),
     ):
         nodes = [node_stats(name, 10_000, took, "a/MatMul = MatMul(x)")]
-        made.step_stats.dev_stats.add(device=device, node_stats=nodes)
+        result.step_stats.dev_stats.add(device=device, node_stats=nodes)
     launch_only = node_stats("b/NoOp", 0, 3000, "b/NoOp = NoOp()")
-    made.step_stats.dev_stats[0].node_stats.append(launch_only)
-    return made
+    result.step_stats.dev_stats[0].node_stats.append(launch_only)
+    return result
 
 
 def test_time_on_a_gpu_counts_once(tmp_path: Path) -> None:

@@ -126,28 +126,28 @@ def test_listing_reads_little_of_the_traces_and_finds_their_graphs(
             event.summary.value.add(tag="loss", simple_value=1.0)
             event.summary.value.append(value)
     write(tmp_path / "run", *events)
-    asked: list[int] = []
+    requests: list[int] = []
     whole = RecordAccess.data
     part = RecordAccess.part
 
     def counted(self: RecordAccess, file: int, offset: int, begin: int, length: int) -> bytes:
-        asked.append(length)
+        requests.append(length)
         return part(self, file, offset, begin, length)
 
     def counted_whole(self: RecordAccess, file: int, offset: int, length: int) -> bytes:
-        asked.append(length)
+        requests.append(length)
         return whole(self, file, offset, length)
 
     panel = GraphsClient(tmp_path)
     monkeypatch.setattr(RecordAccess, "part", counted)
     monkeypatch.setattr(RecordAccess, "data", counted_whole)
     rows = panel.graphs()
-    first = sum(asked)
+    first = sum(requests)
     assert [row["step"] for row in rows.values()] == [0, 2, 4, 6, 92, 94, 96, 98]
     size = events[0].ByteSize()
     assert 0 < first < 2 * size  # of a hundred steps
     panel.graphs()
-    assert sum(asked) == first
+    assert sum(requests) == first
 
 
 def test_an_error_while_looking_is_forgotten(

@@ -18,7 +18,7 @@ from headrace.formats.proto.plugin_hparams_pb2 import (
 from headrace.formats.proto.summary_pb2 import Summary
 
 
-def told(name: str, **data: object) -> tuple[int, Summary.Value]:
+def summary(name: str, **data: object) -> tuple[int, Summary.Value]:
     content = HParamsPluginData(**data).SerializeToString()  # type: ignore[arg-type]
     return 0, Summary.Value(tag=f"_hparams_/{name}", metadata=metadata("hparams", content))
 
@@ -32,12 +32,12 @@ def start(group: str = "", **values: float | str | bool) -> tuple[int, Summary.V
             info.hparams[name].string_value = value
         else:
             info.hparams[name].number_value = value
-    return told("session_start_info", session_start_info=info)
+    return summary("session_start_info", session_start_info=info)
 
 
 def end(status: int) -> tuple[int, Summary.Value]:
     info = SessionEndInfo(status=status, end_time_secs=9.0)  # type: ignore[arg-type]
-    return told("session_end_info", session_end_info=info)
+    return summary("session_end_info", session_end_info=info)
 
 
 def scalar(tag: str, step: int, number: float) -> tuple[int, Summary.Value]:
@@ -61,7 +61,7 @@ def test_an_experiment_names_what_sessions_have(tmp_path: Path) -> None:
             MetricInfo(name=MetricName(tag="unwritten")),
         ],
     )
-    write_values(tmp_path, [told("experiment", experiment=experiment)])
+    write_values(tmp_path, [summary("experiment", experiment=experiment)])
     write_values(tmp_path / "s0", [start("g", lr=0.5, opt="adam", bn=True), scalar("loss", 0, 3),
                                    scalar("loss", 1, 1), scalar("loss", 2, 2), end(1)])  # fmt: skip
     write_values(tmp_path / "s0/eval", [scalar("loss", 0, 7)])
@@ -107,7 +107,7 @@ def test_sessions_without_an_experiment_are_judged_by_all_their_scalars(tmp_path
     assert [f["last"] for f in session["metrics"].values()] == [1, 0.5]
 
 
-def test_what_is_no_message_is_counted(tmp_path: Path) -> None:
+def test_bytes_that_are_not_a_message_are_counted(tmp_path: Path) -> None:
     bad = Summary.Value(
         tag="_hparams_/session_start_info", metadata=metadata("hparams", b"\xff\xff")
     )

@@ -30,7 +30,7 @@ def app(tmp_path: Path) -> Iterator[Flask]:
     event_logs.write_restarted(tmp_path / "logs" / "restarted")
     records = corrupted_logs.records_of_900(20)
     corrupted_logs.write_records(
-        tmp_path / "logs" / "deep" / "damaged", corrupted_logs.flip_payload_byte(records, 10)
+        tmp_path / "logs" / "deep" / "corrupted", corrupted_logs.flip_payload_byte(records, 10)
     )
     event_logs.write_images(tmp_path / "logs" / "images", 3, 100)
     app = create_app(tmp_path / "logs", follow=False, title="my runs")
@@ -68,7 +68,7 @@ def test_health_counts_what_was_read(client: FlaskClient, tmp_path: Path) -> Non
 
 def test_runs_are_listed_by_name_with_their_problems(client: FlaskClient) -> None:
     runs = get(client, "runs")["runs"]
-    assert [run["name"] for run in runs] == ["deep/damaged", "images", "restarted"]
+    assert [run["name"] for run in runs] == ["deep/corrupted", "images", "restarted"]
     assert [run["folder"] for run in runs] == ["deep", "", ""]
     assert [run["segments"] for run in runs] == [1, 1, 2]
     assert [run["problems"] for run in runs] == [1, 0, 0]
@@ -77,10 +77,10 @@ def test_runs_are_listed_by_name_with_their_problems(client: FlaskClient) -> Non
 
 def test_problems_name_run_file_and_bytes(client: FlaskClient) -> None:
     (problem,) = get(client, "problems")["problems"]
-    (run,) = [run for run in get(client, "runs")["runs"] if run["name"] == "deep/damaged"]
+    (run,) = [run for run in get(client, "runs")["runs"] if run["name"] == "deep/corrupted"]
     assert problem["run"] == run["id"]
     assert problem["severity"] == "error" and problem["kind"] == "bad_payload"
-    assert problem["file"].startswith("deep/damaged/events.out.tfevents.")
+    assert problem["file"].startswith("deep/corrupted/events.out.tfevents.")
     assert problem["count"] == 1 and problem["bytes"] > 16
 
 
@@ -113,7 +113,7 @@ def test_tags_carry_the_figures_of_each_series(client: FlaskClient) -> None:
     assert (image["n"], image["last_step"], image["min"], image["last"]) == (3, 2, None, None)
     assert set(figures) == {
         ("restarted", "loss", "scalar"), ("restarted", "once", "scalar"),
-        ("deep/damaged", "loss", "scalar"), ("images", "filters", "image"),
+        ("deep/corrupted", "loss", "scalar"), ("images", "filters", "image"),
     }  # fmt: skip
 
 

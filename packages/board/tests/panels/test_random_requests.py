@@ -40,7 +40,7 @@ LEFT_OUT = ("/events", "/changes", "/assets/<name>")
 
 @st.composite
 def tensors(draw: st.DrawFn) -> TensorProto:
-    """Tensors that a damaged or hostile program may have written."""
+    """Tensors that a corrupted or hostile program may have written."""
     proto = TensorProto(dtype=draw(st.sampled_from([0, 1, 2, 3, 7, 9, 20, 23])))
     for size in draw(st.lists(st.sampled_from([-1, 0, 1, 2, 3, 6, 1 << 40]), max_size=3)):
         proto.tensor_shape.dim.add(size=size)

@@ -212,7 +212,7 @@ def test_two_processes_lose_no_change_of_each_other(file: Path) -> None:
     assert (saved.revision, saved.document) == (200, 200)
 
 
-def test_a_lock_that_is_never_given_back_is_said(
+def test_a_lock_that_is_never_released_is_reported(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved = StateFile(file)

@@ -126,7 +126,7 @@ def test_what_is_drawn_is_in_the_data_and_spans_it(runs: PanelClient, px: int) -
         assert len(x) <= 4 * px or len(x) == STEPS <= 4 * px
 
 
-def test_each_x_axis_is_what_it_says(runs: PanelClient) -> None:
+def test_each_x_axis_has_its_documented_values(runs: PanelClient) -> None:
     def x_of(**query: object) -> np.ndarray:
         return column(runs.scalars(tag=runs.tag("loss"), runs=[runs.run("r0")], **query), 0, "x")
 
@@ -282,10 +282,10 @@ def test_no_request_holds_the_server_for_long(
 ) -> None:
     query = {"tag": runs.tag("loss"), "runs": [runs.run("r0"), runs.run("r1")], "px": 8192}
     monkeypatch.setattr("headrace.board.series.query_evaluation.MAX_POINTS", STEPS - 1)
-    assert "ask for fewer runs or px" in runs.scalars(400, **query)["error"]
+    assert "request fewer runs or px" in runs.scalars(400, **query)["error"]
     assert runs.scalars(**{**query, "px": 10})["curves"]
     monkeypatch.setattr("headrace.board.series.query_evaluation.MAX_S", -1.0)
-    assert "ask for fewer runs at once" in runs.scalars(503, **query)["error"]
+    assert "request fewer runs at once" in runs.scalars(503, **query)["error"]
 
 
 JSON = st.recursive(

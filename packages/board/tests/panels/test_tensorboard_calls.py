@@ -11,10 +11,10 @@ from headrace.formats.tensor_codec import make_tensor_proto
 
 
 def test_scripts_that_scrape_tensorboard_find_the_same_here(tmp_path: Path) -> None:
-    told = metadata("scalars")
-    told.display_name, told.summary_description = "Loss!", "how far off"
+    metadata_of_tag = metadata("scalars")
+    metadata_of_tag.display_name, metadata_of_tag.summary_description = "Loss!", "how far off"
     nan = make_tensor_proto(float("nan"))
-    value = Summary.Value(tag="loss", tensor=nan, metadata=told)
+    value = Summary.Value(tag="loss", tensor=nan, metadata=metadata_of_tag)
     write_values(tmp_path / "a" / "b", [(3, value), (4, Summary.Value(tag="lr", simple_value=0.5))])
     event_logs.write_restarted(tmp_path)
     client = PanelClient(tmp_path).client

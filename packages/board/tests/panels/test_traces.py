@@ -40,7 +40,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Any:
     slower = metadata_of(w0_CPU_0=[node_stats("a/MatMul", 0, 9000, "a/MatMul = MatMul")])
     write_log(logdir / "small", {5: small, 9: slower.SerializeToString()}, graph, losses=10)
     write_log(logdir / "big", {3: planted_trace(40_000).metadata})
-    write_log(logdir / "damaged", {1: small[:-3], 2: b""})
+    write_log(logdir / "corrupted", {1: small[:-3], 2: b""})
     return client_of(logdir)
 
 
@@ -97,16 +97,21 @@ def test_totals_of_a_selection_are_of_what_lies_in_it(client: Any) -> None:
 
 def test_a_slice_has_all_that_the_trace_records(client: Any) -> None:
     number = trace_of(client, 5)
-    told = get(client, f"trace/{number}/slice?slice=0")
-    assert (told["node"], told["op"], told["start"], told["end"]) == ("a/MatMul", "MatMul", 0, 1000)
-    assert told["inputs"] == ["x", "y"]
-    (output,) = told["outputs"]
+    details = get(client, f"trace/{number}/slice?slice=0")
+    assert (details["node"], details["op"], details["start"], details["end"]) == (
+        "a/MatMul",
+        "MatMul",
+        0,
+        1000,
+    )
+    assert details["inputs"] == ["x", "y"]
+    (output,) = details["outputs"]
     assert (output["shape"], output["dtype"], output["requested_bytes"]) == (
         [1024],
         "float32",
         4096,
     )
-    assert told["wall_start_ns"] == "1795000000000000000"
+    assert details["wall_start_ns"] == "1795000000000000000"
 
 
 def test_a_node_is_found_in_every_step(client: Any) -> None:
@@ -122,7 +127,7 @@ def test_a_search_over_steps_lists_unreadable_traces(tmp_path: Path) -> None:
     reply = get(client, f"trace/{trace_of(client, 1)}/slice?name=a/MatMul")
     assert [row["step"] for row in reply["slices"]] == [1, 3]
     (skipped,) = reply["skipped"]
-    assert skipped["step"] == 2 and "damaged" in skipped["error"]
+    assert skipped["step"] == 2 and "corrupted" in skipped["error"]
 
 
 def test_a_record_that_is_no_longer_an_event_is_rejected_with_a_message(
@@ -178,8 +183,8 @@ def test_slices_of_a_body_carry_the_name_that_the_graph_knows(tmp_path: Path) ->
     names = get(client, "trace/0/names")
     body = names["names"].index("dense/MatMul")
     assert names["graph_nodes"] == {str(body): "functions/step/dense/MatMul"}
-    told = [get(client, f"trace/0/slice?slice={i}")["graph_node"] for i in range(3)]
-    assert told == ["functions/step/dense/MatMul", "plain", ""]
+    details = [get(client, f"trace/0/slice?slice={i}")["graph_node"] for i in range(3)]
+    assert details == ["functions/step/dense/MatMul", "plain", ""]
     path = get(client, "trace/0/summary")["critical_path"]
     assert {row["node"]: row["graph_node"] for row in path}["plain"] == "plain"
     assert get(client, "trace/0/slices?prefix=dense")["columns"]["slice"] == [0]
@@ -204,7 +209,7 @@ def test_steps_are_compared(client: Any) -> None:
     assert reply["nodes"][0] == {"name": "a/MatMul", "durations": [1000, 9000]}
 
 
-def test_memory_and_export_answer(client: Any) -> None:
+def test_memory_and_export_return_data(client: Any) -> None:
     number = trace_of(client, 3)
     memory = get(client, f"trace/{number}/memory?px=200")
     assert {row["name"] for row in memory["allocators"]} == {"cpu"}
@@ -216,7 +221,7 @@ def test_memory_and_export_answer(client: Any) -> None:
     assert sum(e["ph"] == "X" for e in events) == get(client, f"trace/{number}?px=1")["slices"]
 
 
-def test_binary_and_json_replies_say_the_same(client: Any) -> None:
+def test_binary_and_json_replies_have_the_same_contents(client: Any) -> None:
     number = trace_of(client, 5)
     reply = client.get(f"/api/v1/trace/{number}?px=50")
     size = int.from_bytes(reply.data[:4], "little")
@@ -227,9 +232,9 @@ def test_binary_and_json_replies_say_the_same(client: Any) -> None:
     assert dur.tolist() == get(client, f"trace/{number}?px=50")["columns"]["dur"]
 
 
-def test_a_damaged_trace_says_so_and_costs_only_itself(client: Any) -> None:
-    damaged = get(client, f"trace/{trace_of(client, 1)}", 422)
-    assert "cannot be read" in damaged["error"]
+def test_a_corrupted_trace_is_reported_and_affects_no_other(client: Any) -> None:
+    corrupted = get(client, f"trace/{trace_of(client, 1)}", 422)
+    assert "cannot be read" in corrupted["error"]
     empty = get(client, f"trace/{trace_of(client, 2)}")
     assert (empty["slices"], empty["lanes"], empty["n"]) == (0, [], 0)
     for path in ("summary", "memory", "names", "totals", "chrome.json"):
@@ -260,8 +265,8 @@ def test_a_damaged_trace_says_so_and_costs_only_itself(client: Any) -> None:
     ],
 )
 def test_invalid_arguments_are_rejected_with_a_message(client: Any, path: str, status: int) -> None:
-    said = get(client, path.format(id=trace_of(client, 5)), status)
-    assert len(str(said)) > 10
+    replies = get(client, path.format(id=trace_of(client, 5)), status)
+    assert len(str(replies)) > 10
 
 
 def test_a_trace_as_tensorflow_2_writes_it_is_a_trace(tmp_path: Path) -> None:
@@ -296,5 +301,5 @@ def test_a_trace_of_very_many_lanes_lists_the_first_of_them(tmp_path: Path) -> N
 def test_each_slice_is_read_again_from_the_log_as_it_was_written(client: Any) -> None:
     number = trace_of(client, 5)
     written = [n for d in two_tasks().step_stats.dev_stats for n in d.node_stats]
-    said = [get(client, f"trace/{number}/slice?slice={i}")["label"] for i in range(len(written))]
-    assert sorted(said) == sorted(node.timeline_label for node in written)
+    replies = [get(client, f"trace/{number}/slice?slice={i}")["label"] for i in range(len(written))]
+    assert sorted(replies) == sorted(node.timeline_label for node in written)

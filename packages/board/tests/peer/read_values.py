@@ -47,8 +47,8 @@ def read(folder: str) -> dict:
             continue
         for event in EventFileLoader(os.path.join(folder, name)).Load():
             for value in event.summary.value:
-                told = value.metadata.plugin_data.plugin_name
-                plugin = plugins.setdefault(value.tag, told)
+                owner = value.metadata.plugin_data.plugin_name
+                plugin = plugins.setdefault(value.tag, owner)
                 if plugin in PLUGINS:
                     row = [event.step, plain(plugin, value.tensor)]
                     found.setdefault(value.tag, {"plugin": plugin, "rows": []})["rows"].append(row)

@@ -69,18 +69,18 @@ def test_tensorboard_reads_what_we_write(tmp_path: Path) -> None:
     event_logs.write_c(tmp_path / "plain", tags=3, steps=50)
     every_kind(tmp_path / "kinds")
     for folder in (tmp_path / "plain", tmp_path / "kinds"):
-        said = read_by_tensorboard(folder)
-        told = {
+        by_tensorboard = read_by_tensorboard(folder)
+        by_board = {
             tag: entry
-            for tag, entry in said.items()
+            for tag, entry in by_tensorboard.items()
             if entry["plugin"] == "scalars" and all(row[2] for row in entry["rows"])
         }
         ours = board_columns(Board(folder, follow=False).load())
         scalars = {tag: rows for (tag, kind), rows in ours.items() if kind == "scalar"}
-        for tag, entry in told.items():
+        for tag, entry in by_board.items():
             assert scalars[tag] == [tuple(row) for row in entry["rows"]], tag
         if folder.name == "kinds":
             # What tensorboard itself does not read: these, and a zero that is left out.
-            missing = {tag for tag in scalars if tag.startswith("scalar/")} - set(told)
+            missing = {tag for tag in scalars if tag.startswith("scalar/")} - set(by_board)
             unread = ("bfloat16", "bfloat16 content", "uint32", "uint64", "zero left out")
             assert missing == {f"scalar/{dtype}" for dtype in unread}

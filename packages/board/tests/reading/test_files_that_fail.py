@@ -47,7 +47,7 @@ class BadDisk:
 
 
 @pytest.mark.parametrize("how", ["open", "read"])
-def test_a_file_that_fails_is_told_tried_again_and_heals(
+def test_a_failing_file_is_reported_retried_and_recovers(
     tmp_path: Path, follow: Callable[[], Board], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     disk = BadDisk(monkeypatch, how)
@@ -78,7 +78,7 @@ def test_one_file_s_error_leaves_the_files_behind_it_their_turn(
     assert len(problems(board, "unreadable")) == 1
 
 
-def test_a_bug_over_one_file_costs_that_file_and_is_told(
+def test_an_internal_error_in_one_file_skips_that_file_and_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     read = EventFileReader.read
@@ -146,7 +146,7 @@ def test_two_writers_at_once_are_reported_only_while_both_files_exist(
     assert problems(board, "duplicate_writers") == []
 
 
-def test_a_folder_that_cannot_be_listed_is_told_and_costs_nothing_else(
+def test_a_folder_that_cannot_be_listed_is_reported_and_affects_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event_logs.write_a(tmp_path / "closed", 5)
@@ -227,7 +227,7 @@ def test_reading_a_record_holds_no_lock_during_disk_access(
     assert held == [False, False, False]
 
 
-def test_rows_of_a_file_that_is_written_anew_have_another_file_number(
+def test_rows_of_a_rewritten_file_have_another_file_number(
     tmp_path: Path, follow: Callable[[], Board]
 ) -> None:
     path = event_logs.write_images(tmp_path, 3, 500)

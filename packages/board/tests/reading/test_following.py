@@ -79,7 +79,9 @@ def test_a_new_run_is_seen_while_a_long_file_is_still_read(
     ends.set()
 
 
-def test_a_run_whose_files_are_gone_goes(tmp_path: Path, follow: Callable[[], Board]) -> None:
+def test_a_run_whose_files_were_deleted_is_removed(
+    tmp_path: Path, follow: Callable[[], Board]
+) -> None:
     path = event_logs.write_a(tmp_path / "r", 3)
     event_logs.write_a(tmp_path / "stays", 3)
     board = follow()
@@ -89,9 +91,7 @@ def test_a_run_whose_files_are_gone_goes(tmp_path: Path, follow: Callable[[], Bo
     assert len(board.index.all_series()) == 1
 
 
-def test_a_file_that_is_written_anew_is_read_anew(
-    tmp_path: Path, follow: Callable[[], Board]
-) -> None:
+def test_a_rewritten_file_is_read_again(tmp_path: Path, follow: Callable[[], Board]) -> None:
     records = corrupted_logs.records_of_900(50)
     path = corrupted_logs.write_records(tmp_path, b"".join(records))
     board = follow()
@@ -133,7 +133,7 @@ def test_a_rewritten_run_starts_from_zero(tmp_path: Path, follow: Callable[[], B
     assert (run.start, run.last_wall) == (5000.0, 5000.0)
 
 
-def test_a_torn_tail_is_no_problem_while_the_file_grows(
+def test_a_truncated_tail_is_not_a_problem_while_the_file_grows(
     tmp_path: Path, follow: Callable[[], Board]
 ) -> None:
     records = corrupted_logs.records_of_900(30)

@@ -92,25 +92,27 @@ def test_a_changed_record_is_rejected(tmp_path: Path) -> None:
         board.records.value(rows, 2)
 
 
-@pytest.mark.parametrize("damage", ["payload", "length", "torn"])
+@pytest.mark.parametrize("corruption", ["payload", "length", "torn"])
 def test_corruption_costs_one_record_is_reported_and_affects_no_other_run(
-    tmp_path: Path, damage: str
+    tmp_path: Path, corruption: str
 ) -> None:
     records = corrupted_logs.records_of_900()
     make = {
         "payload": corrupted_logs.flip_payload_byte,
         "length": corrupted_logs.flip_length_byte,
         "torn": corrupted_logs.cut_last_record,
-    }[damage]
+    }[corruption]
     corrupted_logs.write_records(tmp_path / "bad", make(records))
     corrupted_logs.write_records(tmp_path / "good", b"".join(records))
     board = load(tmp_path)
     assert len(scalars(board, "bad", "loss")) == 899
     assert len(scalars(board, "good", "loss")) == 900
     (problem,) = board.index.problems.list()
-    assert problem.kind == {"payload": "bad_payload", "length": "bad_length"}.get(damage, "torn")
+    assert problem.kind == {"payload": "bad_payload", "length": "bad_length"}.get(
+        corruption, "torn"
+    )
     assert problem.file is not None and problem.file.startswith("bad/events.out")
-    lost = len(records[900]) - 9 if damage == "torn" else len(records[450])
+    lost = len(records[900]) - 9 if corruption == "torn" else len(records[450])
     assert (problem.bytes, problem.count) == (lost, 1)
     assert board.index.run(problem.run or 0).name == "bad"
 
@@ -130,9 +132,9 @@ def test_intact_records_survive_many_flips(tmp_path: Path) -> None:
         intact = [k - 1 for k in range(1, 901) if k not in hit]
         board = load(tmp_path / f"run{i}")
         assert scalars(board, ".", "loss").columns().step.tolist() == intact
-        told = board.index.problems.list()
-        assert sum(problem.count for problem in told) <= len(hit)
-        assert sum(problem.bytes for problem in told) == sum(len(records[k]) for k in hit)
+        reported = board.index.problems.list()
+        assert sum(problem.count for problem in reported) <= len(hit)
+        assert sum(problem.bytes for problem in reported) == sum(len(records[k]) for k in hit)
 
 
 def test_the_first_nan_and_a_clock_that_goes_back_are_reported(tmp_path: Path) -> None:
@@ -164,7 +166,7 @@ def test_two_files_that_grow_at_once_with_one_tag_are_reported(tmp_path: Path) -
     assert not scalars(board, "r", "loss").columns().superseded.any()
 
 
-def test_a_file_that_is_no_event_file_says_so_and_costs_nothing_else(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_event_file_is_reported_and_affects_no_other(tmp_path: Path) -> None:
     corrupted_logs.write_records(tmp_path / "bad", bytes(range(256)) * 40)
     event_logs.write_a(tmp_path / "good", 10)
     board = load(tmp_path)
@@ -197,11 +199,11 @@ def test_links_are_followed_inside_the_logdir_only(tmp_path: Path) -> None:
     board = load(logdir)
     assert run_names(board) == ["inside", "real"]
     assert len(scalars(board, "inside", "loss")) == 3
-    told = {problem.file: problem.text for problem in problems(board, "skipped")}
-    assert "out of the logdir" in told["out"]
-    assert "out of the logdir" in told[f"real/{secret.name}"]
-    assert "circle" in told["loop"]
-    assert told["real/pipe.tfevents.1"] == "not a regular file"
+    reported = {problem.file: problem.text for problem in problems(board, "skipped")}
+    assert "out of the logdir" in reported["out"]
+    assert "out of the logdir" in reported[f"real/{secret.name}"]
+    assert "circle" in reported["loop"]
+    assert reported["real/pipe.tfevents.1"] == "not a regular file"
     board = load(logdir, follow_links=True)
     assert run_names(board) == ["inside", "out/secret", "real"]
 
@@ -243,11 +245,11 @@ def test_links_behind_links_lead_to_a_folder_once(tmp_path: Path) -> None:
     assert {"best", "latest", *(f"d{i:02d}" for i in range(30)), "d03/a", "d03/b"} <= set(names)
     assert len(names) < 200
     assert len(scalars(board, "latest", "loss")) == 1
-    told = {problem.text for problem in problems(board, "skipped")}
-    assert told == {"a link below another link, to a folder that was found already"}
+    reported = {problem.text for problem in problems(board, "skipped")}
+    assert reported == {"a link below another link, to a folder that was found already"}
 
 
-def test_a_logdir_has_at_most_100_000_folders_and_says_so(
+def test_folders_of_a_logdir_beyond_100_000_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.board.reading.logdir_walk._MAX_FOLDERS", 10)
@@ -264,8 +266,8 @@ def test_a_walk_stops_on_request(tmp_path: Path) -> None:
         event_logs.write_a(tmp_path / f"r{i}", 1)
     logdir = LogFolder(tmp_path)
     logdir.refresh()
-    answers = iter([False, False, True, True, True, True, True])
-    assert list(walk_logdir(logdir, lambda: next(answers)).folder_times) == ["", "r0"]
+    results = iter([False, False, True, True, True, True, True])
+    assert list(walk_logdir(logdir, lambda: next(results)).folder_times) == ["", "r0"]
     logdir.close()
 
 

@@ -251,12 +251,12 @@ def test_a_record_longer_than_a_block_is_read(scanner: Any, tmp_path: Path) -> N
     assert len(points(batches)["loss"]) == 2
 
 
-@pytest.mark.parametrize("damaged", [False, True], ids=["whole", "damaged"])
-def test_a_disk_that_fails_is_no_torn_file_and_costs_nothing_once_it_reads_again(
-    scanner: Any, tmp_path: Path, damaged: bool
+@pytest.mark.parametrize("corrupted", [False, True], ids=["whole", "corrupted"])
+def test_a_disk_failure_is_not_a_truncated_file_and_loses_nothing_once_reads_succeed(
+    scanner: Any, tmp_path: Path, corrupted: bool
 ) -> None:
     records = corrupted_logs.records_of_900()
-    data = corrupted_logs.flip_length_byte(records) if damaged else b"".join(records)
+    data = corrupted_logs.flip_length_byte(records) if corrupted else b"".join(records)
     path = corrupted_logs.write_records(tmp_path, data)
     works = os.open(path, os.O_RDONLY)
     fails = os.open(path, os.O_WRONLY)  # read from, it gives EBADF
@@ -272,11 +272,11 @@ def test_a_disk_that_fails_is_no_torn_file_and_costs_nothing_once_it_reads_again
         os.close(works)
         os.close(fails)
     assert batches[-1].state == END
-    assert len(points(batches)["loss"]) == (899 if damaged else 900)
-    assert len([gap for batch in batches for gap in batch.gaps]) == (1 if damaged else 0)
+    assert len(points(batches)["loss"]) == (899 if corrupted else 900)
+    assert len([gap for batch in batches for gap in batch.gaps]) == (1 if corrupted else 0)
 
 
-def test_a_file_that_cannot_even_be_asked_for_its_size_has_failed(scanner: Any) -> None:
+def test_a_file_without_a_readable_size_has_failed(scanner: Any) -> None:
     fd = os.open(os.devnull, os.O_RDONLY)
     os.close(fd)
     batch = scanner.scan(fd, 500)
@@ -352,25 +352,25 @@ def test_scanners_agree_with_protobuf_on_what_is_an_event(tmp_path: Path) -> Non
 @given(data=st.data())
 def test_scanners_agree_on_any_corruption(data: st.DataObject, tmp_path: Path) -> None:
     source = _source(tmp_path)
-    damaged = bytearray(source)
+    corrupted = bytearray(source)
     for _ in range(data.draw(st.integers(0, 6))):
-        at = data.draw(st.integers(0, len(damaged) - 1))
+        at = data.draw(st.integers(0, len(corrupted) - 1))
         what = data.draw(st.sampled_from(["flip", "cut", "insert", "copy", "zeros"]))
         count = data.draw(st.integers(1, 200))
         if what == "flip":
-            damaged[at] ^= data.draw(st.integers(1, 255))
+            corrupted[at] ^= data.draw(st.integers(1, 255))
         elif what == "cut":
-            del damaged[at : at + count]
+            del corrupted[at : at + count]
         elif what == "insert":
-            damaged[at:at] = data.draw(st.binary(min_size=1, max_size=40))
+            corrupted[at:at] = data.draw(st.binary(min_size=1, max_size=40))
         elif what == "copy":
-            damaged[at:at] = damaged[: 5 * count]
+            corrupted[at:at] = corrupted[: 5 * count]
         else:
-            damaged[at : at + count] = bytes(count)
-        if not damaged:
-            damaged = bytearray(b"\0")
-    path = tmp_path / "damaged.tfevents"
-    path.write_bytes(damaged)
+            corrupted[at : at + count] = bytes(count)
+        if not corrupted:
+            corrupted = bytearray(b"\0")
+    path = tmp_path / "corrupted.tfevents"
+    path.write_bytes(corrupted)
     assert_scanners_agree(path, data.draw(st.sampled_from([50, 3000, 1 << 20])))
 
 

@@ -34,17 +34,17 @@ def test_what_comes_in_order_is_not_copied() -> None:
 
 
 def test_the_cache_keeps_the_latest_within_its_bytes() -> None:
-    made = []
+    result = []
 
     def curve_of(key: int) -> Curve:
-        made.append(key)
+        result.append(key)
         return make_curve(np.arange(100.0), np.zeros(100), np.zeros(100, np.int32), None)
 
     cache = CurveCache(most_bytes=3 * 1700)
     for key in (1, 2, 3, 1, 4, 1, 2):
         cache.get(key, lambda: curve_of(key))  # noqa: B023
-    assert made == [1, 2, 3, 4, 2]
+    assert result == [1, 2, 3, 4, 2]
     tiny = CurveCache(most_bytes=10)
     tiny.get(1, lambda: curve_of(1))
     tiny.get(1, lambda: curve_of(1))
-    assert made[5:] == [1, 1]
+    assert result[5:] == [1, 1]

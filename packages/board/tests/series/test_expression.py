@@ -25,7 +25,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("text", CASES)
-def test_an_expression_is_what_numpy_says(text: str) -> None:
+def test_expressions_agree_with_numpy(text: str) -> None:
     got = parse(text).value({"a": A, "b": B})
     expected = CASES[text]
     there = np.isfinite(expected)

@@ -30,7 +30,7 @@ def reference(values: np.ndarray, center: str, band: str) -> tuple[np.ndarray, .
         lambda runs: arrays(np.float64, (runs, 50), elements=st.floats(-1e6, 1e6))
     )
 )
-def test_a_group_is_what_numpy_says(center: str, band: str, values: np.ndarray) -> None:
+def test_groups_agree_with_numpy(center: str, band: str, values: np.ndarray) -> None:
     got = grouped([(X, run) for run in values], center, band)
     assert got.x.tolist() == X.tolist()
     for mine, theirs in zip((got.y, got.lo, got.hi), reference(values, center, band)):

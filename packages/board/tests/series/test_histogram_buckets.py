@@ -115,7 +115,7 @@ def test_a_tensor_histogram_is_three_columns() -> None:
     [np.zeros(3), np.zeros((2, 4)), np.zeros((1, 2, 3)), np.array([[b"a", b"b", b"c"]], object)],
     ids=["rank 1", "four columns", "rank 3", "strings"],
 )
-def test_what_is_no_histogram_is_none(table: np.ndarray) -> None:
+def test_a_value_that_is_not_a_histogram_is_none(table: np.ndarray) -> None:
     assert tensor_buckets(make_tensor_proto(table)) is None
     assert buckets_of(Summary.Value(simple_value=1.0)) is None
     assert legacy_buckets(HistogramProto(bucket=[1.0])) is None

@@ -185,7 +185,7 @@ def test_superseded_points_are_those_of_the_rule_however_they_come(
 
 
 @pytest.mark.parametrize("step", [np.iinfo(np.int64).max, np.iinfo(np.int64).min])
-def test_extreme_steps_are_no_special_case(step: int) -> None:
+def test_extreme_steps_are_handled_like_others(step: int) -> None:
     parts = [Part(0, "f", 0, 3, 0.0, 1.0)]
     assert find_restarts(np.array([-1, step, 0]), parts).superseded.tolist() == (
         [False, True, False] if step > 0 else [True, False, False]

@@ -37,11 +37,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("zoom", [1, 3, 50])
 @pytest.mark.parametrize("px", [1, 2, 37, 1600])
-def test_a_cut_is_what_a_loop_over_the_slices_finds(seed: int, zoom: int, px: int) -> None:
+def test_a_downsampled_window_agrees_with_a_loop_over_the_slices(
+    seed: int, zoom: int, px: int
+) -> None:
     trace = crowded(seed)
     t0 = trace.duration_ns * 0.31 if zoom > 1 else 0.0
     t1 = t0 + trace.duration_ns / zoom
-    made = downsample_trace(trace, t0, t1, px)
+    result = downsample_trace(trace, t0, t1, px)
     pixel_ns = (t1 - t0) / max(1, px - 1)
     blocks: list[list[int]] = []
     last_key = None
@@ -57,38 +59,38 @@ def test_a_cut_is_what_a_loop_over_the_slices_finds(seed: int, zoom: int, px: in
             blocks.append([])
         blocks[-1].append(i)
         last_key = key
-    assert len(made) == len(blocks)
+    assert len(result) == len(blocks)
     for k, block in enumerate(blocks):
         took = trace.duration[block]
-        assert made.start[k] == trace.start[block[0]]
-        assert made.end[k] == trace.end[block[-1]]
-        assert made.count[k] == len(block)
-        assert made.busy_ns[k] == took.sum()
-        assert (made.kind[k] == MERGED) == (len(block) > 1)
+        assert result.start[k] == trace.start[block[0]]
+        assert result.end[k] == trace.end[block[-1]]
+        assert result.count[k] == len(block)
+        assert result.busy_ns[k] == took.sum()
+        assert (result.kind[k] == MERGED) == (len(block) > 1)
         by_op: dict[int, int] = {}
         for i in block:
             by_op[int(trace.op[i])] = by_op.get(int(trace.op[i]), 0) + int(trace.duration[i])
-        assert by_op[int(made.op[k])] == max(by_op.values())
-        longest = max(int(trace.duration[i]) for i in block if trace.op[i] == made.op[k])
-        assert trace.duration[made.slice[k]] == longest
-        assert made.slice[k] in block
+        assert by_op[int(result.op[k])] == max(by_op.values())
+        longest = max(int(trace.duration[i]) for i in block if trace.op[i] == result.op[k])
+        assert trace.duration[result.slice[k]] == longest
+        assert result.slice[k] in block
 
 
 @pytest.mark.parametrize("zoom", [1, 2, 17, 400])
 def test_no_lane_has_more_than_two_items_a_pixel(trace: StepTrace, zoom: int) -> None:
     for px in (10, 333, 1600):
-        made = downsample_trace(trace, 0, trace.duration_ns / zoom, px)
-        assert np.bincount(made.lane).max() <= 2 * px
+        result = downsample_trace(trace, 0, trace.duration_ns / zoom, px)
+        assert np.bincount(result.lane).max() <= 2 * px
 
 
 def test_items_of_the_whole_add_up_to_the_lanes(trace: StepTrace) -> None:
-    made = downsample_trace(trace, 0, trace.duration_ns, 800)
-    sums = np.bincount(made.lane, made.busy_ns).astype(np.int64)
+    result = downsample_trace(trace, 0, trace.duration_ns, 800)
+    sums = np.bincount(result.lane, result.busy_ns).astype(np.int64)
     assert sums.tolist() == [lane.busy_ns for lane in trace.lanes]
-    assert int(made.count.sum()) == len(trace)
+    assert int(result.count.sum()) == len(trace)
     for lane in range(len(trace.lanes)):
-        mine = made.lane == lane
-        assert (made.end[mine][:-1] <= made.start[mine][1:]).all()
+        mine = result.lane == lane
+        assert (result.end[mine][:-1] <= result.start[mine][1:]).all()
 
 
 def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) -> None:
@@ -102,8 +104,8 @@ def test_a_cut_of_some_lanes_is_that_part_of_the_cut_of_all(trace: StepTrace) ->
 def test_the_share_on_the_critical_path_is_reported(trace: StepTrace) -> None:
     critical = np.zeros(len(trace), bool)
     critical[::3] = True
-    made = downsample_trace(trace, 0, trace.duration_ns, 300, critical=critical)
-    assert int(made.critical_ns.sum()) == int(trace.duration[critical].sum())
+    result = downsample_trace(trace, 0, trace.duration_ns, 300, critical=critical)
+    assert int(result.critical_ns.sum()) == int(trace.duration[critical].sum())
 
 
 def test_nothing_in_the_window_is_an_empty_cut(trace: StepTrace) -> None:

@@ -25,25 +25,25 @@ def test_any_digits_in_a_device_are_put_in_order(name: str) -> None:
     assert sorted(names, key=in_reading_order).index("GPU:2") < sorted(
         names, key=in_reading_order
     ).index("GPU:10")
-    made = run_pb2.RunMetadata()
+    result = run_pb2.RunMetadata()
     for device in (f"/job:w/task:0/device:{name}", f"/job:{name}/replica:0/task:1/cpu:0"):
-        made.step_stats.dev_stats.add(device=device, node_stats=[node_stats("a", 0, 5)])
+        result.step_stats.dev_stats.add(device=device, node_stats=[node_stats("a", 0, 5)])
         assert read_device(device).title_of_task
-    assert len(read_step(made.SerializeToString())) == 2
+    assert len(read_step(result.SerializeToString())) == 2
 
 
 def test_clocks_that_are_decades_apart_are_rejected_with_a_message() -> None:
     first = "/job:w/replica:0/task:0/device:CPU:0"
     second = "/job:w/replica:0/task:1/device:CPU:0"
-    made = metadata_of(
+    result = metadata_of(
         w0_CPU_0=[node_stats("s", 0, 9, f"s = _Send(e @{second})")],
         w1_CPU_0=[node_stats("r", 0, 9, f"r = _Recv(e @{first})")],
     )
-    receive = made.step_stats.dev_stats[1].node_stats[0]
+    receive = result.step_stats.dev_stats[1].node_stats[0]
     receive.all_start_nanos = receive.scheduled_nanos = 1
-    made.step_stats.dev_stats[0].node_stats[0].all_start_nanos = 2**62 - 10
+    result.step_stats.dev_stats[0].node_stats[0].all_start_nanos = 2**62 - 10
     with pytest.raises(TraceError, match="decades apart"):
-        read_step(made.SerializeToString())
+        read_step(result.SerializeToString())
 
 
 def test_shifts_of_very_many_tasks_are_found_outwards() -> None:
@@ -111,11 +111,11 @@ def test_an_arrival_of_each_turn_of_a_loop_finds_the_turn_that_made_it() -> None
     first = "/job:w/replica:0/task:0/device:CPU:0"
     second = "/job:w/replica:0/task:1/device:CPU:0"
     label = f"edge_1_body from {first} to {second}"
-    made = metadata_of(
+    result = metadata_of(
         w0_CPU_0=[node_stats("body", 20 * i, 8, "body = Add()") for i in range(turns)],
         w1_CPU_0=[node_stats("RecvTensor", 20 * i + 9, 5, label) for i in range(turns)],
     )
-    trace = read_step(made.SerializeToString())
+    trace = read_step(result.SerializeToString())
     moves = trace.transfers
     assert len(moves) == turns
     assert (trace.start[moves.target] - trace.start[moves.source] == 9).all()
@@ -131,8 +131,8 @@ def test_a_search_for_inputs_through_a_whole_graph_stops_with_a_note(
         graph.node.add(name=f"silent{i}", op="Identity", input=["root"]).name for i in range(200)
     ]
     graph.node.add(name="out", op="AddN", input=silent)
-    made = metadata_of(w0_CPU_0=[node_stats("out", 10, 5, "plain label")])
-    trace = read_step(made.SerializeToString())
+    result = metadata_of(w0_CPU_0=[node_stats("out", 10, 5, "plain label")])
+    trace = read_step(result.SerializeToString())
     assert critical_path(trace, read_edges([graph])).cut_short == 1
     graph.node[-1].input[:] = silent[:10]
     assert critical_path(trace, read_edges([graph])).cut_short == 0

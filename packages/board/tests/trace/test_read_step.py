@@ -130,7 +130,7 @@ def test_nodes_without_a_time_are_left_out_and_counted() -> None:
 
 
 def test_streams_and_copies_of_a_gpu_are_lanes_of_their_own() -> None:
-    made = run_pb2.RunMetadata()
+    result = run_pb2.RunMetadata()
     task = "/job:localhost/replica:0/task:0/device:"
     for device, name, label in (
         ("GPU:0/stream:all", "mm:MatMul", "sgemm"),
@@ -139,10 +139,10 @@ def test_streams_and_copies_of_a_gpu_are_lanes_of_their_own() -> None:
         ("GPU:0", "mm", "mm = MatMul(a, b)"),
         ("CPU:0", "a", "a = Const()"),
     ):
-        made.step_stats.dev_stats.add(
+        result.step_stats.dev_stats.add(
             device=task + device, node_stats=[node_stats(name, 1, 9, label)]
         )
-    trace = read(made)
+    trace = read(result)
     titles = [lane.device_title for lane in trace.lanes]
     assert titles == ["CPU:0", "GPU:0", "GPU:0 stream all", "GPU:0 stream 14", "GPU:0 memcpy"]
     assert trace.kind.tolist() == [OP, OP, OP, OP, TRANSFER]

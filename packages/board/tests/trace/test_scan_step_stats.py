@@ -23,11 +23,11 @@ def same(a: StepColumns, b: StepColumns) -> None:
 
 
 def any_metadata(rng: random.Random) -> run_pb2.RunMetadata:
-    made = run_pb2.RunMetadata()
+    result = run_pb2.RunMetadata()
     numbers = (0, 1, 127, 128, -1, 2**31, 2**40, 2**62, 2**63 - 1, -(2**63))
     texts = ("", "a", "layer/MatMul", "ünï/codé", "x" * 300)
     for _ in range(rng.randrange(4)):
-        device = made.step_stats.dev_stats.add(device=rng.choice(texts))
+        device = result.step_stats.dev_stats.add(device=rng.choice(texts))
         for _ in range(rng.randrange(3)):
             device.thread_names[rng.randrange(5)] = rng.choice(texts)
         for _ in range(rng.randrange(12)):
@@ -38,18 +38,18 @@ def any_metadata(rng: random.Random) -> run_pb2.RunMetadata:
                 if field.name.endswith(("micros", "nanos")) and rng.random() < 0.7:
                     setattr(node, field.name, rng.choice(numbers))
             for _ in range(rng.randrange(3)):
-                told = node.output.add(slot=3).tensor_description
-                told.shape.dim.add(size=4)
-                told.allocation_description.requested_bytes = rng.choice(numbers)
-                told.allocation_description.allocated_bytes = rng.choice(numbers)
+                description = node.output.add(slot=3).tensor_description
+                description.shape.dim.add(size=4)
+                description.allocation_description.requested_bytes = rng.choice(numbers)
+                description.allocation_description.allocated_bytes = rng.choice(numbers)
             for _ in range(rng.randrange(3)):
                 used = node.memory.add(allocator_name=rng.choice(texts))
                 used.allocator_bytes_in_use = rng.choice((0, 5, 2**40))
                 for _ in range(rng.randrange(3)):
                     used.allocation_records.add(alloc_micros=7, alloc_bytes=rng.choice((9, -9)))
             node.memory_stats.temp_memory_size = 3
-    made.partition_graphs.add().node.add(name="n")
-    return made
+    result.partition_graphs.add().node.add(name="n")
+    return result
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -63,10 +63,10 @@ def test_several_threads_read_the_same(seed: int, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(native, "BYTES_OF_THREAD", 1)
     monkeypatch.setattr(native.os, "cpu_count", lambda: 5)
     rng = random.Random(seed)
-    made = any_metadata(rng)
+    result = any_metadata(rng)
     for _ in range(6):  # each device begins a chunk of its own
-        made.MergeFrom(any_metadata(rng))
-    data = made.SerializeToString()
+        result.MergeFrom(any_metadata(rng))
+    data = result.SerializeToString()
     same(native.step_columns(data), by_protobuf.step_columns(data))
     if seed == 0:
         long = planted_trace(20_000).metadata  # several chunks a device
@@ -89,7 +89,7 @@ def test_each_node_is_found_again_by_its_offset() -> None:
         assert read == node
 
 
-def test_damaged_bytes_are_rejected_by_both_or_read_by_both() -> None:
+def test_corrupted_bytes_are_rejected_by_both_or_read_by_both() -> None:
     rng = random.Random(1)
     data = two_tasks().SerializeToString()
     refused = 0
@@ -109,7 +109,7 @@ def test_damaged_bytes_are_rejected_by_both_or_read_by_both() -> None:
 @pytest.mark.parametrize("step_columns", [native.step_columns, by_protobuf.step_columns])
 def test_a_truncated_trace_shows_an_error(step_columns) -> None:
     data = two_tasks().SerializeToString()
-    with pytest.raises(TraceError, match="damaged"):
+    with pytest.raises(TraceError, match="corrupted"):
         step_columns(data[:-3])
     assert len(step_columns(b"")) == 0
 

@@ -130,7 +130,7 @@ def test_a_wait_for_a_busy_thread_is_a_stall_of_its_own_kind() -> None:
 
 def test_a_wait_for_a_tensor_whose_transfer_has_no_slice_is_a_stall() -> None:
     """Between devices of one task TensorFlow writes no _Recv: the gap is all that there is."""
-    made = metadata_of(
+    result = metadata_of(
         w0_CPU_0=[node_stats("made", 0, 1000, "made = MatMul()")],
         w0_GPU_0=[
             node_stats("before", 0, 3000, "before = Relu()"),
@@ -149,7 +149,7 @@ def test_a_wait_for_a_tensor_whose_transfer_has_no_slice_is_a_stall() -> None:
     graphs[0].node[0].input.append("made")
     for name in ("reader", "late"):
         graphs[1].node.add(name=name, op="Add", input=["recv"])
-    trace = read_step(made.SerializeToString(), read_edges(graphs))
+    trace = read_step(result.SerializeToString(), read_edges(graphs))
     (stall,) = find_stalls(trace)
     names = [trace.names[trace.name[i]] for i in (stall.source, stall.target)]
     assert (names, stall.kind) == (["made", "reader"], "receive")
@@ -182,11 +182,11 @@ def test_totals_of_everything_are_the_sums_of_the_input() -> None:
 
 
 def test_a_stream_of_all_streams_does_not_count_twice() -> None:
-    made = run_pb2.RunMetadata()
+    result = run_pb2.RunMetadata()
     for stream in ("all", "7"):
         device = f"/job:w/replica:0/task:0/device:GPU:0/stream:{stream}"
-        made.step_stats.dev_stats.add(device=device, node_stats=[node_stats("mm:MatMul", 0, 90)])
-    sums = totals_of(read(made))
+        result.step_stats.dev_stats.add(device=device, node_stats=[node_stats("mm:MatMul", 0, 90)])
+    sums = totals_of(read(result))
     assert [(row["op"], row["count"], row["total_ns"]) for row in sums.by_op] == [("MatMul", 1, 90)]
     assert sums.total_ns == 180
 

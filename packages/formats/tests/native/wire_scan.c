@@ -1,5 +1,5 @@
 /* Prints the fields of a protobuf message: "number wire value" or "number wire begin end" a line,
- * then what is malformed, if anything is. With a second argument it also damages the message. */
+ * then what is malformed, if anything is. With a second argument it also corrupts the message. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -32,10 +32,12 @@ def _plain(value: Any, kind: str) -> Any:
     return value
 
 
-def infer_attrs(signature: Any, arguments: Any, given: dict[str, Any]) -> dict[str, Any]:
+def infer_attrs(signature: Any, arguments: Any, provided: dict[str, Any]) -> dict[str, Any]:
     attrs = {a.name: a.default for a in signature.attrs if a.default is not op_catalogue.NO_DEFAULT}
-    explicit = {a.name: _plain(given[a.name], a.kind) for a in signature.attrs if a.name in given}
-    unknown = set(given) - {a.name for a in signature.attrs}
+    explicit = {
+        a.name: _plain(provided[a.name], a.kind) for a in signature.attrs if a.name in provided
+    }
+    unknown = set(provided) - {a.name for a in signature.attrs}
     if unknown:
         raise TypeError(f"{signature.name} has no attribute {sorted(unknown)}")
     attrs.update(explicit)

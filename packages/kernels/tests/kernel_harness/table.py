@@ -33,9 +33,11 @@ def constraint_of(registration: KernelRegistration) -> dict[str, set[int]]:
 
 def has_kernel(op: str, **types: Any) -> bool:
     """Whether some registration claims the op, with these type attributes."""
-    wanted = {key: int(dtypes.as_dtype(value)) for key, value in types.items()}
+    expected = {key: int(dtypes.as_dtype(value)) for key, value in types.items()}
     return any(
-        all(wanted.get(key, 0) in allowed for key, allowed in constraint_of(r).items() if wanted)
+        all(
+            expected.get(key, 0) in allowed for key, allowed in constraint_of(r).items() if expected
+        )
         for r in registrations_of(op)
     )
 

@@ -14,8 +14,8 @@ export interface CardSpec {
   overlays: Tag[];
   /** The run of a card of one run; null where the card shows all visible runs. */
   run: Run | null;
-  /** A chart that the user made (made_charts.ts): as it was written, its tags, and how many a pattern matches. */
-  made?: { text: string; kind: 'pattern' | 'expression'; tags: Tag[]; count: number };
+  /** A chart that the user defined (custom_charts.ts): its text, its tags, and how many a pattern matches. */
+  custom?: { text: string; kind: 'pattern' | 'expression'; tags: Tag[]; count: number };
 }
 
 export interface CardProps {
@@ -51,8 +51,8 @@ export const FRAME_WIDTH = 2;
 export const NO_TAG = -1;
 
 /** Whether the card shows a tag of a log, and not a chart or layout that the user made. */
-export const isLogged = (card: CardSpec): boolean => !card.made && card.tag.id !== NO_TAG;
+export const isLogged = (card: CardSpec): boolean => !card.custom && card.tag.id !== NO_TAG;
 
 /** Whether the card's tags may be dropped on another chart: an expression has none. */
 export const canBeDropped = (card: CardSpec): boolean =>
-  card.kind === 'scalar' && card.made?.kind !== 'expression';
+  card.kind === 'scalar' && card.custom?.kind !== 'expression';

@@ -89,6 +89,6 @@ export function nearestIndex(steps: ArrayLike<number>, step: number): number {
 /** The step that a card shows of those that there are: its own, else the cursor's, else the last. */
 export function chosenStep(steps: number[], own: number | undefined, cursor: number | null): number | null {
   if (steps.length === 0) return null;
-  const wanted = own ?? cursor;
-  return wanted === null ? steps[steps.length - 1]! : steps[nearestIndex(steps, wanted)]!;
+  const requested = own ?? cursor;
+  return requested === null ? steps[steps.length - 1]! : steps[nearestIndex(steps, requested)]!;
 }

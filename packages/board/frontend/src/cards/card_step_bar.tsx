@@ -48,8 +48,8 @@ export function CardStepBar({
     if (next !== undefined) onStep(next);
   };
   const goNear = (typed: string) => {
-    const wanted = Number(typed);
-    if (typed.trim() !== '' && Number.isFinite(wanted)) go(nearestIndex(steps, wanted));
+    const requested = Number(typed);
+    if (typed.trim() !== '' && Number.isFinite(requested)) go(nearestIndex(steps, requested));
   };
   const when = wall === null ? '' : wallTime(wall);
   const since =

@@ -18,7 +18,7 @@ export const titleOf = (card: CardSpec): string => card.tag.display || namesOf(c
 
 export function CardTitle({ card, draggable }: { card: CardSpec; draggable: boolean }) {
   const title = titleOf(card);
-  const slash = card.made ? -1 : title.lastIndexOf('/');
+  const slash = card.custom ? -1 : title.lastIndexOf('/');
   return (
     <h3
       title={safeText(namesOf(card).join('\n'))}

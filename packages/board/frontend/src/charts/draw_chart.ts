@@ -1,7 +1,7 @@
 /**
  * Draws a chart: grid, axes, bands, lines, and marks of what a line cannot show.
  * Our own and not uPlot's: uPlot wants one x for all series, and runs have each their own (100 runs of 1000
- * points joined are 100 columns of up to 100,000 rows, mostly holes); superseded points, values that are not
+ * points joined are 100 columns of up to 100,000 rows, mostly gaps); superseded points, values that are not
  * finite, restarts, bands and raw data behind smoothed are drawn from the same columns here, and the same
  * calls write SVG. Measured in headless Chromium: 100 runs of 1000 points take 40 to 60 ms a chart.
  */

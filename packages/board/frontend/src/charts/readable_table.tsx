@@ -37,7 +37,7 @@ export function ReadableTable({ title, curves }: { title: string; curves: Curve[
   );
 }
 
-/** Of what was written, not of what was made of it by smoothing. */
+/** The logged values, not the smoothed ones. */
 function summary({ id, label, tag, y, raw, flags }: Curve) {
   const values = raw ?? y;
   let last = Number.NaN;

@@ -10,7 +10,7 @@ import { safeText } from '../strings/safe_text.ts';
 import { CustomChart } from './custom_chart.tsx';
 import { asLayout, type Layout } from './layout.ts';
 import { LayoutEditor } from './layout_editor.tsx';
-import { isMadeLayout, keepLayout, layouts } from './layouts.ts';
+import { isUserLayout, keepLayout, layouts } from './layouts.ts';
 
 const CHART_HEIGHT = 220;
 const LEAST_WIDTH = 320;
@@ -32,9 +32,9 @@ function Charts({ tag, runs, width }: CardProps) {
   const frame = useCardFrame();
   const version = (seriesByTag.value.get(tag.id) ?? []).map((one) => `${one.run}:${one.n}`).join();
   const ids = runs.map((run) => run.id).join();
-  const isMade = isMadeLayout(tag);
+  const isUsers = isUserLayout(tag);
   useEffect(() => {
-    if (isMade) return;
+    if (isUsers) return;
     const stop = new AbortController();
     getJson<{ layouts: (Layout & { run: number })[] }>('custom_scalars', {}, stop.signal).then(
       ({ layouts: all }) => {
@@ -48,19 +48,19 @@ function Charts({ tag, runs, width }: CardProps) {
   const mine = Object.hasOwn(layouts.value, tag.name) ? asLayout(layouts.value[tag.name]) : null;
   const layout = mine ?? written;
   useEffect(() => {
-    frame.setInfo(isMade ? 'created on this page' : mine ? 'changed on this page' : '');
+    frame.setInfo(isUsers ? 'created on this page' : mine ? 'changed on this page' : '');
     frame.setMenu([
       { text: editing ? 'Cancel the changes' : 'Edit the layout', run: () => setEditing(!editing) },
       ...(mine
         ? [
             {
-              text: isMade ? 'Remove this layout' : 'Restore the layout of the log',
+              text: isUsers ? 'Remove this layout' : 'Restore the layout of the log',
               run: () => keepLayout(tag.name, null),
             },
           ]
         : []),
     ]);
-  }, [editing, mine !== null, isMade]);
+  }, [editing, mine !== null, isUsers]);
   if (failure) {
     return (
       <p class="card-note" role="alert">
@@ -70,7 +70,7 @@ function Charts({ tag, runs, width }: CardProps) {
   }
   if (!layout) return <p class="card-note" />;
   // A layout that has nothing yet is there to be made.
-  if (editing || (isMade && layout.categories.length === 0)) {
+  if (editing || (isUsers && layout.categories.length === 0)) {
     return (
       <LayoutEditor
         layout={layout}

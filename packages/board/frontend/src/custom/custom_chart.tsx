@@ -23,10 +23,10 @@ interface Props {
 
 export function CustomChart({ id, chart, runs, width, height }: Props) {
   const key = JSON.stringify(chart);
-  const wanted = useMemo(() => wantedTags(chart, scalarTags.value), [key, scalarTags.value]);
+  const tags = useMemo(() => matchingTags(chart, scalarTags.value), [key, scalarTags.value]);
   const parts = useMemo(
-    () => wanted.slice(0, MOST_TAGS).map((tag) => ({ tag, right: false })),
-    [wanted.map((tag) => tag.id).join()],
+    () => tags.slice(0, MOST_TAGS).map((tag) => ({ tag, right: false })),
+    [tags.map((tag) => tag.id).join()],
   );
   const series = chart.margin?.series;
   const finish = useMemo(
@@ -35,7 +35,7 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
       ((shown: ShownCurves, nameOf: (run: number) => string) => marginCurves(series, shown, nameOf)),
     [key],
   );
-  const tagNames = wanted.length === 1 ? wanted[0]!.name : chart.multiline?.regexes.join(', ');
+  const tagNames = tags.length === 1 ? tags[0]!.name : chart.multiline?.regexes.join(', ');
   const title = chart.title || tagNames || 'chart';
   const drawn = useScalarChart({ id, title, parts, runs, width, ...(finish ? { finish } : {}) });
   const wrong = patternError(chart);
@@ -45,10 +45,10 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
       <figcaption>
         <span class="grow">
           {safeText(title, 120)}
-          {wanted.length > parts.length && (
+          {tags.length > parts.length && (
             <span class="faint">
               {' '}
-              first {parts.length} of {wanted.length} tags
+              first {parts.length} of {tags.length} tags
             </span>
           )}
         </span>
@@ -72,7 +72,7 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
   );
 }
 
-function wantedTags(chart: LayoutChart, scalars: Tag[]): Tag[] {
+function matchingTags(chart: LayoutChart, scalars: Tag[]): Tag[] {
   if (!chart.margin) return matchedTags(scalars, chart.multiline?.regexes ?? []);
   const names = new Set(chart.margin.series.flatMap((s) => [s.value, s.lower, s.upper]));
   return scalars.filter((tag) => names.has(tag.name));

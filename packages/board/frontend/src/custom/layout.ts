@@ -42,16 +42,16 @@ export function patternError({ multiline }: LayoutChart): string | null {
   return null;
 }
 
-/** y at each of `wanted`, between the points of a curve on straight lines; NaN beyond its ends. */
+/** y at each of `xs`, between the points of a curve on straight lines; NaN beyond its ends. */
 export function valuesAt(
   x: ArrayLike<number>,
   y: ArrayLike<number>,
-  wanted: ArrayLike<number>,
+  xs: ArrayLike<number>,
 ): Float64Array<ArrayBuffer> {
-  const out = new Float64Array(wanted.length);
+  const out = new Float64Array(xs.length);
   let at = 0;
-  for (let i = 0; i < wanted.length; i++) {
-    const place = wanted[i]!;
+  for (let i = 0; i < xs.length; i++) {
+    const place = xs[i]!;
     while (at < x.length - 1 && x[at + 1]! <= place) at++;
     if (x.length === 0 || place < x[0]! || place > x[x.length - 1]!) out[i] = Number.NaN;
     else if (x[at] === place || at === x.length - 1) out[i] = y[at]!;

@@ -17,7 +17,7 @@ export const layoutTag = (name: string): Tag => ({
   description: '',
 });
 
-export const isMadeLayout = (tag: Tag): boolean => tag.id === NO_TAG;
+export const isUserLayout = (tag: Tag): boolean => tag.id === NO_TAG;
 
 /** Keeps a layout; null forgets it. */
 export function keepLayout(name: string, layout: Layout | null): void {

@@ -48,8 +48,8 @@ export default function GraphPage() {
           </button>
         </p>
       )}
-      <Said text={uploadFailure} role="alert" />
-      <Said text={exportNote} role="status" />
+      <Message text={uploadFailure} role="alert" />
+      <Message text={exportNote} role="status" />
       <div class="graph-body">
         {shown ? (
           <>
@@ -71,7 +71,7 @@ export default function GraphPage() {
   );
 }
 
-function Said({ text, role }: { text: { value: string | null }; role: 'alert' | 'status' }) {
+function Message({ text, role }: { text: { value: string | null }; role: 'alert' | 'status' }) {
   if (!text.value) return null;
   return (
     <p class={role === 'alert' ? 'graph-failure' : 'graph-note'} role={role}>

@@ -60,8 +60,8 @@ export function drawAxes(on: Surface, scene: Scene, { box, layers }: Facet, pale
   }
 }
 
-function stepTicks(scene: Scene, wanted: number): number[] {
-  return roundTicks(scene.from, scene.to, wanted);
+function stepTicks(scene: Scene, count: number): number[] {
+  return roundTicks(scene.from, scene.to, count);
 }
 
 function stepWord(scene: Scene, at: number): string {

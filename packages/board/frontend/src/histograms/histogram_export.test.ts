@@ -42,7 +42,7 @@ test('file names hold no path', () => {
 test('raw buckets are a line each, and what cannot be read has none', () => {
   const rows = [
     { step: 1, wall_time: 2.5, left: [0, 1], right: [1, 4], count: [7, 8] },
-    { step: 2, wall_time: 3.5, error: 'the record is damaged' },
+    { step: 2, wall_time: 3.5, error: 'the record is corrupted' },
   ];
   assert.deepEqual(
     rawBucketsCsv([{ run: 'a,b', rows }])

@@ -23,7 +23,7 @@ export interface HistogramTable {
   sums: Float64Array;
 }
 
-export interface WantedRows {
+export interface RequestedRows {
   max: number;
   bins: number;
   lo?: number | null;
@@ -40,10 +40,10 @@ interface Reply {
 export async function fetchTables(
   runs: number[],
   tag: number,
-  wanted: WantedRows,
+  requested: RequestedRows,
   signal?: AbortSignal,
 ): Promise<Map<number, HistogramTable>> {
-  const parameters = { runs: runs.join(), tag, ...wanted };
+  const parameters = { runs: runs.join(), tag, ...requested };
   const { header, columns } = await getColumns<Reply>('histograms', parameters, signal);
   const read = (name: string) => numbers(columns[name]!);
   const [steps, walls, edges, sums] = [read('step'), read('wall'), read('edges'), read('n')];

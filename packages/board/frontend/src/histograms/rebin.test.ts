@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { binOf, rebin, sharedEdges } from './rebin.ts';
 
 /** The same by brute force: every bin in 10,000 slices, each put where its middle lies. */
-function slow(edges: number[], counts: number[], wanted: number[]): number[] {
+function slow(edges: number[], counts: number[], newEdges: number[]): number[] {
   const slices = 10_000;
-  const out = new Array(wanted.length - 1).fill(0);
+  const out = new Array(newEdges.length - 1).fill(0);
   counts.forEach((count, i) => {
     for (let s = 0; s < slices; s++) {
       const at = edges[i]! + ((edges[i + 1]! - edges[i]!) * (s + 0.5)) / slices;
-      let bin = wanted.findIndex((edge) => edge > at) - 1;
+      let bin = newEdges.findIndex((edge) => edge > at) - 1;
       if (bin === -2) bin = out.length - 1;
       out[Math.max(0, bin)] += count / slices;
     }
@@ -31,11 +31,11 @@ test('a re-bin equals the brute force and keeps the sum', () => {
   for (let round = 0; round < 20; round++) {
     const edges = Array.from({ length: 12 }, () => random() * 10).sort((a, b) => a - b);
     const counts = Array.from({ length: 11 }, () => Math.floor(random() * 50));
-    const wanted = Array.from({ length: 9 }, (_, i) => 1 + i);
-    const got = [...rebin(edges, counts, wanted)];
+    const newEdges = Array.from({ length: 9 }, (_, i) => 1 + i);
+    const got = [...rebin(edges, counts, newEdges)];
     const sum = (list: number[]) => list.reduce((a, b) => a + b, 0);
     assert.ok(Math.abs(sum(got) - sum(counts)) < 1e-9);
-    slow(edges, counts, wanted).forEach((value, i) => {
+    slow(edges, counts, newEdges).forEach((value, i) => {
       assert.ok(Math.abs(value - got[i]!) < 0.2, `${round}: bin ${i}: ${got[i]} for ${value}`);
     });
   }

@@ -3,11 +3,11 @@
 type Numbers = ArrayLike<number>;
 
 /**
- * Moves counts from the bins `edges` to the bins `wanted`; edges ascend, counts has one element less.
- * Values outside of `wanted` go to its first or last bin, so that the sum stays the same.
+ * Moves counts from the bins `edges` to the bins `newEdges`; edges ascend, counts has one element less.
+ * Values outside of `newEdges` go to its first or last bin, so that the sum stays the same.
  */
-export function rebin(edges: Numbers, counts: Numbers, wanted: Numbers): Float64Array {
-  const bins = wanted.length - 1;
+export function rebin(edges: Numbers, counts: Numbers, newEdges: Numbers): Float64Array {
+  const bins = newEdges.length - 1;
   const out = new Float64Array(Math.max(0, bins));
   if (bins < 1) return out;
   for (let i = 0; i < counts.length; i++) {
@@ -17,15 +17,15 @@ export function rebin(edges: Numbers, counts: Numbers, wanted: Numbers): Float64
     const hi = edges[i + 1]!;
     const width = hi - lo;
     if (!(width > 0) || !Number.isFinite(width)) {
-      out[binOf(wanted, Number.isFinite(lo) ? lo : hi)]! += count;
+      out[binOf(newEdges, Number.isFinite(lo) ? lo : hi)]! += count;
       continue;
     }
-    const first = binOf(wanted, lo);
-    const last = binOf(wanted, hi);
+    const first = binOf(newEdges, lo);
+    const last = binOf(newEdges, hi);
     for (let bin = first; bin <= last; bin++) {
       // The outermost bins take values outside.
-      const from = bin === 0 ? lo : Math.max(lo, wanted[bin]!);
-      const to = bin === bins - 1 ? hi : Math.min(hi, wanted[bin + 1]!);
+      const from = bin === 0 ? lo : Math.max(lo, newEdges[bin]!);
+      const to = bin === bins - 1 ? hi : Math.min(hi, newEdges[bin + 1]!);
       if (to > from) out[bin]! += (count * (to - from)) / width;
     }
   }

@@ -88,23 +88,23 @@ export interface AxisTick {
   label: string;
 }
 
-export function axisTicks(axis: Axis, wanted: number): AxisTick[] {
+export function axisTicks(axis: Axis, count: number): AxisTick[] {
   if (axis.column.kind !== 'number') {
-    const every = Math.max(1, Math.ceil(axis.words.length / Math.max(1, wanted * 2)));
+    const every = Math.max(1, Math.ceil(axis.words.length / Math.max(1, count * 2)));
     return axis.words
       .map((word, i) => ({ place: (i + 0.5) / axis.words.length, label: word }))
       .filter((_, i) => i % every === 0);
   }
   if (axis.hi === axis.lo) return [{ place: 0.5, label: prefixedNumber(axis.lo) }];
   if (!axis.log) {
-    return roundTicks(axis.lo, axis.hi, wanted).map((value) => ({
+    return roundTicks(axis.lo, axis.hi, count).map((value) => ({
       place: placeOf(axis, value)!,
       label: prefixedNumber(value),
     }));
   }
   const out: AxisTick[] = [];
   const decades = Math.log10(axis.hi / axis.lo);
-  const every = Math.max(1, Math.ceil(decades / Math.max(1, wanted)));
+  const every = Math.max(1, Math.ceil(decades / Math.max(1, count)));
   for (
     let power = Math.ceil(Math.log10(axis.lo) - 1e-9);
     10 ** power <= axis.hi * (1 + 1e-9);

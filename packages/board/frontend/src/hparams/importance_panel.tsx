@@ -22,7 +22,7 @@ export function ImportancePanel() {
     <aside class="importance" aria-label="Importance">
       <h2>What moves {safeText(target.title, 80)}</h2>
       <p class="faint">
-        Rank correlation over {counted(rows.length, 'session')}; it tells what goes together, not what causes
+        Rank correlation over {counted(rows.length, 'session')}; it shows what goes together, not what causes
         what.
       </p>
       {found.length === 0 && <p>Too few sessions differ to say.</p>}

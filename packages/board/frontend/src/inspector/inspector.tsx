@@ -17,7 +17,7 @@ import { localDate } from '../units/dates.ts';
 import { duration } from '../units/durations.ts';
 import { count, shortNumber } from '../units/numbers.ts';
 
-/** A part that another room adds; it draws nothing where it has nothing to say. */
+/** A part that another folder adds; it draws nothing if it has no content. */
 export interface InspectorPart {
   id: string;
   Run?: ComponentType<{ run: Run }>;

@@ -151,9 +151,9 @@ function MeshTools({ id, tag, name, mesh, sample }: MeshToolsProps) {
             max={samples}
             value={String(Math.min(sample, samples - 1) + 1)}
             onCommit={(text) => {
-              const wanted = Math.round(Number(text));
-              if (!Number.isFinite(wanted)) return;
-              setChoice(tag.name, { sample: Math.max(0, Math.min(samples, wanted) - 1) });
+              const requested = Math.round(Number(text));
+              if (!Number.isFinite(requested)) return;
+              setChoice(tag.name, { sample: Math.max(0, Math.min(samples, requested) - 1) });
             }}
           />
           <span class="faint">of {count(samples)}</span>

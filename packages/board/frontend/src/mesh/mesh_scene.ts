@@ -34,8 +34,8 @@ export function sceneOf(geometry: Geometry, fit: Fit, plain: [number, number, nu
 }
 
 /** The mode for a mesh; one without faces is drawn as points. */
-export const modeOf = (wanted: MeshMode, geometry: Geometry): MeshMode =>
-  geometry.faces.length === 0 ? 'points' : wanted;
+export const modeOf = (requested: MeshMode, geometry: Geometry): MeshMode =>
+  geometry.faces.length === 0 ? 'points' : requested;
 
 export interface MeshPainter {
   kind: 'webgl2' | 'canvas';

@@ -1,4 +1,4 @@
-/** What each run lost to damaged records. */
+/** What each run lost to corrupted records. */
 import { RunName } from '../runs/run_name.tsx';
 import { runById } from '../state/catalogue.ts';
 import { fileSize } from '../units/bytes.ts';

@@ -1,4 +1,4 @@
-/** What damage cost each run. */
+/** What corruption cost each run. */
 import type { Problem } from '../api/types.ts';
 
 export interface Loss {

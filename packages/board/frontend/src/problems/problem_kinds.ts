@@ -8,10 +8,10 @@ interface Words {
 }
 
 const WORDS: Record<string, Words> = {
-  bad_payload: { title: 'Damaged record', advice: 'Bytes on the disk changed after they were written.' },
-  bad_length: { title: 'Damaged frame', advice: 'Reading continued at the next intact record.' },
+  bad_payload: { title: 'Corrupted record', advice: 'Bytes on the disk changed after they were written.' },
+  bad_length: { title: 'Corrupted frame', advice: 'Reading continued at the next intact record.' },
   bad_event: { title: 'Record without an event', advice: 'The writer wrote something else.' },
-  lost_tail: { title: 'Damaged end', advice: 'Reading continues when an intact record follows.' },
+  lost_tail: { title: 'Corrupted end', advice: 'Reading continues when an intact record follows.' },
   dead: { title: 'Reading stopped', advice: 'Other files of the run are still read.' },
   torn: { title: 'Unfinished record', advice: 'Usual after a crash, or while a writer works.' },
   silent: { title: 'No new events', advice: 'Check whether the program still runs.' },

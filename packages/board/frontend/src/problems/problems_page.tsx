@@ -65,7 +65,7 @@ export default function ProblemsPage() {
           <h1>Problems</h1>
           <p>
             {bytes || records
-              ? `${counted(records, 'damaged place')} cost ${fileSize(bytes)}. ${
+              ? `${counted(records, 'corrupted place')} cost ${fileSize(bytes)}. ${
                   loading.value ? 'Reading goes on.' : 'Everything else was read.'
                 }`
               : loading.value

@@ -182,14 +182,14 @@ function condition(text: string): Query {
 }
 
 function comparisonTest(field: string, of: 'last' | 'min' | 'max', sign: string, value: Token): Test {
-  const wanted = value.kind === 'word' && value.text !== '' ? Number(value.text) : Number.NaN;
+  const requested = value.kind === 'word' && value.text !== '' ? Number(value.text) : Number.NaN;
   const text = value.text;
   return (s) => {
     const has = s.field(field, of);
     if (has === undefined) return false;
-    const numeric = typeof has === 'number' && !Number.isNaN(wanted);
+    const numeric = typeof has === 'number' && !Number.isNaN(requested);
     const a = numeric ? has : String(has);
-    const b = numeric ? wanted : text;
+    const b = numeric ? requested : text;
     if (sign === '=' || sign === '==') return a === b;
     if (sign === '!=') return a !== b;
     if (sign === '<') return a < b;

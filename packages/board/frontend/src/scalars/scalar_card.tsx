@@ -17,24 +17,24 @@ import { scalarMenu } from './scalar_menu.ts';
 import { ScalarPlot } from './scalar_plot.tsx';
 import { tableCards } from './settings/chart_settings.ts';
 import { type CurvePart, tagsOfPart } from './settings/curve_part.ts';
-import { partsOfMade } from './settings/custom_charts.ts';
+import { partsOfCustomChart } from './settings/custom_charts.ts';
 import { isOnRight } from './settings/overlays.ts';
 
 export default function ScalarCard({ card, tag, runs, width, height }: CardProps) {
   const frame = useCardFrame();
   const element = useRef<HTMLDivElement>(null);
   const [isSetting, setSetting] = useState(false);
-  const made: CurvePart[] = [
-    ...(card.made ? partsOfMade(card) : [{ tag, right: false }]),
+  const allParts: CurvePart[] = [
+    ...(card.custom ? partsOfCustomChart(card) : [{ tag, right: false }]),
     ...card.overlays.map((one) => ({ tag: one, right: false })),
   ].map((part, i) => ({ ...part, right: i > 0 && isOnRight(card.id, part.tag.name) }));
-  const partsKey = JSON.stringify(made.map((p) => [p.tag.id, p.tag.name, p.right, p.expression]));
-  const parts = useMemo(() => made, [partsKey]);
+  const partsKey = JSON.stringify(allParts.map((p) => [p.tag.id, p.tag.name, p.right, p.expression]));
+  const parts = useMemo(() => allParts, [partsKey]);
   const chart = useScalarChart({ id: card.id, title: card.tag.name, parts, runs, width });
   const { curves, notPositive } = chart;
   const hasTable = tableCards.value.includes(card.id);
 
-  useEffect(() => frame.setInfo(infoOf(chart, card.made?.count ?? 0, parts.length)), [curves, partsKey]);
+  useEffect(() => frame.setInfo(infoOf(chart, card.custom?.count ?? 0, parts.length)), [curves, partsKey]);
 
   const version = chart.drawn
     .flatMap((run) => parts.map((part) => seriesByRun.value.get(run.id)?.get(part.tag.id)?.n))

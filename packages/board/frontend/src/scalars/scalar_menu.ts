@@ -9,7 +9,7 @@ import type { ScalarChart } from './curves/use_scalar_chart.ts';
 import { downloads } from './downloads.ts';
 import { tableCards } from './settings/chart_settings.ts';
 import type { CurvePart } from './settings/curve_part.ts';
-import { removeMade } from './settings/custom_charts.ts';
+import { removeCustomChart } from './settings/custom_charts.ts';
 import { isOnRight, ownTags, removeOverlay, removeOverlays, setAxis } from './settings/overlays.ts';
 
 export function scalarMenu(
@@ -36,7 +36,7 @@ export function scalarMenu(
     ...downloads(chart, parts),
   );
   const dropped = new Set(card.overlays.map((tag) => tag.id));
-  const further = [...ownTags(card).slice(card.made ? 0 : 1), ...card.overlays];
+  const further = [...ownTags(card).slice(card.custom ? 0 : 1), ...card.overlays];
   // The first line keeps the left axis.
   for (const tag of further.filter((one) => one.id !== parts[0]?.tag.id || parts[0].expression)) {
     const isRight = isOnRight(card.id, tag.name);
@@ -48,12 +48,12 @@ export function scalarMenu(
     if (dropped.has(tag.id))
       items.push({ text: `Remove ${name(tag.name)}`, run: () => removeOverlay(card.id, tag.name) });
   }
-  if (card.made) {
-    const { text } = card.made;
+  if (card.custom) {
+    const { text } = card.custom;
     items.push(null, {
       text: 'Remove this chart',
       run: () => {
-        removeMade(text);
+        removeCustomChart(text);
         removeOverlays(card.id);
         pinnedCards.value = pinnedCards.peek().filter((id) => id !== card.id);
       },

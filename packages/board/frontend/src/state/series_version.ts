@@ -4,9 +4,9 @@ import { serverBoot } from './server.ts';
 
 /** Changes when a tag's series in some runs grow or are rewritten, and when the server restarts. */
 export function seriesVersion(tag: number, runs: number[]): string {
-  const wanted = new Set(runs);
+  const requested = new Set(runs);
   const found = (seriesByTag.value.get(tag) ?? [])
-    .filter((one) => wanted.has(one.run))
+    .filter((one) => requested.has(one.run))
     .map((one) => [one.run, one.n, one.lastStep, one.firstWall, one.lastWall].join(':'));
   return [serverBoot.value, ...found].join();
 }

@@ -17,11 +17,11 @@ const PATTERNS = [
 test('patterns match what regular expressions match, with the same groups', () => {
   for (const source of PATTERNS) {
     for (const ignoreCase of [false, true]) {
-      const wanted = new RegExp(source, ignoreCase ? 'i' : '');
+      const expression = new RegExp(source, ignoreCase ? 'i' : '');
       const pattern = patternOf(source, { ignoreCase });
       assert.equal(pattern.error, null, source);
       for (const text of TEXTS) {
-        const match = wanted.exec(text);
+        const match = expression.exec(text);
         assert.equal(pattern.test(text), match !== null, `${source} ${JSON.stringify(text)}`);
         assert.deepEqual(pattern.exec(text), match && [...match], `${source} ${JSON.stringify(text)}`);
       }

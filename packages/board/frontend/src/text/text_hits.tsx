@@ -6,7 +6,7 @@ import { RunName } from '../runs/run_name.tsx';
 import { safeText } from '../strings/safe_text.ts';
 import { TextBody } from './text_body.tsx';
 import { type Search, searchTexts } from './text_rows.ts';
-import { hitsSaid } from './text_search.ts';
+import { describeHits } from './text_search.ts';
 
 const SEARCH_AFTER_MS = 250;
 
@@ -48,7 +48,7 @@ export function TextHits({ search, tag, runs, onStep }: HitsProps) {
   return (
     <>
       <p class="faint" role="status">
-        {hitsSaid(found)}
+        {describeHits(found)}
       </p>
       {found.flatMap(({ run, rows }) =>
         rows.map((row) => (

@@ -23,7 +23,7 @@ export function cutAtHits(text: string, search: string): Found[] {
 }
 
 /** The summary of a search: how many steps match, how many are listed, and what was not searched. */
-export function hitsSaid(
+export function describeHits(
   found: { total: number; rows: unknown[]; searched: number; complete: boolean }[],
 ): string {
   const sum = (of: (one: (typeof found)[number]) => number) => found.reduce((all, one) => all + of(one), 0);

@@ -172,13 +172,13 @@ function durationLabel(seconds: number, step: number): string {
   return seconds < 60 ? `${seconds.toFixed(decimals(step))} s` : inTwoParts(seconds);
 }
 
-/** About `wanted` round numbers within [lo, hi], two at least where there are two. */
-export function roundTicks(lo: number, hi: number, wanted: number): number[] {
-  if (!(hi > lo) || !Number.isFinite(hi - lo) || wanted < 1) return Number.isFinite(lo) ? [lo] : [];
-  const found = multiplesWithin(lo, hi, roundStep((hi - lo) / wanted));
-  return found.length > Math.min(2, wanted - 1)
+/** About `count` round numbers within [lo, hi], two at least where there are two. */
+export function roundTicks(lo: number, hi: number, count: number): number[] {
+  if (!(hi > lo) || !Number.isFinite(hi - lo) || count < 1) return Number.isFinite(lo) ? [lo] : [];
+  const found = multiplesWithin(lo, hi, roundStep((hi - lo) / count));
+  return found.length > Math.min(2, count - 1)
     ? found
-    : multiplesWithin(lo, hi, roundStep((hi - lo) / wanted / 2.1));
+    : multiplesWithin(lo, hi, roundStep((hi - lo) / count / 2.1));
 }
 
 function multiplesWithin(lo: number, hi: number, step: number): number[] {

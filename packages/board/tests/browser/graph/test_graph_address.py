@@ -55,11 +55,11 @@ def test_addresses_that_are_pasted_over_one_another_bring_each_graph_its_own_vie
     reader.toggle("renamed")
     twins = reader.toggle("long")
     address_of_twins = address(reader)
-    for hash_, wanted in ((address_of_small, small), (address_of_twins, twins)) * 2:
+    for hash_, expected in ((address_of_small, small), (address_of_twins, twins)) * 2:
         reader.page.evaluate("hash => { location.hash = hash }", hash_)
-        state = reader.settled(lambda s, key=wanted["key"]: s["key"] == key)
-        assert kinds(state) == kinds(wanted)
-        assert state["camera"] == pytest.approx(wanted["camera"], rel=1e-3, abs=0.1)
+        state = reader.settled(lambda s, key=expected["key"]: s["key"] == key)
+        assert kinds(state) == kinds(expected)
+        assert state["camera"] == pytest.approx(expected["camera"], rel=1e-3, abs=0.1)
         assert address(reader) == hash_
 
 
@@ -83,7 +83,7 @@ def test_a_link_waits_for_a_graph_that_the_logs_do_not_have_yet(
     reader: GraphReader, board_server: Any, tmp_path: Path
 ) -> None:
     reader.open("small")
-    wanted = reader.toggle("loop")
+    expected = reader.toggle("loop")
     link = address(reader)
     write_graph(tmp_path / "other", graphs.twins())
     later = GraphReader(reader.page, board_server(tmp_path).url)
@@ -93,7 +93,7 @@ def test_a_link_waits_for_a_graph_that_the_logs_do_not_have_yet(
     assert address(later) == link
     write_graph(tmp_path / "small", graphs.small())
     state = later.settled(lambda s: s["graph"] == "small")
-    assert kinds(state) == kinds(wanted)
+    assert kinds(state) == kinds(expected)
     assert address(later) == link
 
 
@@ -128,7 +128,7 @@ def test_a_graph_whose_reading_is_left_behind_does_not_come_after(reader: GraphR
     assert "original" in reader.names(state)
 
 
-def test_a_graph_that_cannot_be_read_says_so_and_is_tried_again(reader: GraphReader) -> None:
+def test_an_unreadable_graph_shows_an_error_and_is_retried(reader: GraphReader) -> None:
     reader.open("small")
     reader.page.route(
         re.compile(r"/api/v1/graph/\d+$"),
@@ -146,7 +146,7 @@ def test_a_graph_that_cannot_be_read_says_so_and_is_tried_again(reader: GraphRea
     assert reader.page.get_by_role("alert").count() == 0
 
 
-def test_a_layout_that_breaks_says_so_and_is_tried_again(reader: GraphReader) -> None:
+def test_a_failed_layout_shows_an_error_and_is_retried(reader: GraphReader) -> None:
     broken = "self.onmessage = () => { throw new Error('no room for this') }"
     reader.page.route(
         re.compile(r"/assets/layout.*\.js"),

@@ -93,7 +93,7 @@ def test_memory_colours_by_memory_and_steps_can_be_left_out(
     assert rows(legend)[0] == "loop/body200 KiB"
 
 
-def test_a_step_that_is_traced_while_one_looks_counts(
+def test_a_step_traced_while_the_page_is_open_is_counted(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     reader = GraphReader(page, board_server(logs(tmp_path)).url)
@@ -105,7 +105,7 @@ def test_a_step_that_is_traced_while_one_looks_counts(
     assert rows(legend)[2] == "loss/Mean3 µs1 µs – 5 µs"
 
 
-def test_answers_that_come_late_do_not_replace_newer_ones(
+def test_late_replies_do_not_replace_newer_ones(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     reader = GraphReader(page, board_server(logs(tmp_path)).url)
@@ -122,9 +122,7 @@ def test_answers_that_come_late_do_not_replace_newer_ones(
     assert legend.get_by_text("Medians of 2 steps.").count() == 1
 
 
-def test_a_failure_of_the_network_is_told_as_what_it_is(
-    page: Any, board_server: Any, tmp_path: Path
-) -> None:
+def test_a_network_failure_is_reported_as_one(page: Any, board_server: Any, tmp_path: Path) -> None:
     reader = GraphReader(page, board_server(logs(tmp_path)).url)
     page.route("**/costs?*", lambda route: route.abort())
     reader.open("traced", "&colour=time")

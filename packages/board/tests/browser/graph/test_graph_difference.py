@@ -15,20 +15,20 @@ from test_graph_address import choose
 
 def later() -> Any:
     """`small` with a scope added, one changed within a series, one renamed, and an op gone."""
-    made = graphs.small()
-    nodes = {node.name: node for node in made.node}
+    result = graphs.small()
+    nodes = {node.name: node for node in result.node}
     nodes["layer_2/Relu"].op = "Elu"
-    for node in made.node:
+    for node in result.node:
         node.name = re.sub(r"^loss/", "cost/", node.name)
         inputs = [re.sub(r"^(\^?)loss/", r"\1cost/", name) for name in node.input]
         del node.input[:]
         node.input.extend(name for name in inputs if name != "^train/one")
-    kept = [node for node in made.node if node.name not in ("train/count", "train/one")]
-    del made.node[:]
-    made.node.extend(kept)
-    made.node.add(name="added/one", op="NoOp").input.append("^x")
-    made.node.add(name="added/two", op="NoOp").input.append("^added/one")
-    return made
+    kept = [node for node in result.node if node.name not in ("train/count", "train/one")]
+    del result.node[:]
+    result.node.extend(kept)
+    result.node.add(name="added/one", op="NoOp").input.append("^x")
+    result.node.add(name="added/two", op="NoOp").input.append("^added/one")
+    return result
 
 
 @pytest.fixture(scope="module")

@@ -256,7 +256,7 @@ def test_a_trace_of_inputs_lights_what_an_op_depends_on(reader: GraphReader) -> 
     assert lit == {"x", "renamed"}
 
 
-def test_hidden_kinds_of_op_are_gone_until_they_are_shown_again(reader: GraphReader) -> None:
+def test_hidden_kinds_of_op_are_absent_until_shown_again(reader: GraphReader) -> None:
     reader.open("small")
     assert "labels" in reader.names()
     reader.page.get_by_role("button", name="Hide ops").click()
@@ -312,7 +312,7 @@ def test_names_that_are_scripts_stay_text(page: Any, board_server: Any, tmp_path
     assert dialogs == []
 
 
-def test_a_long_attribute_is_cut_until_all_of_it_is_asked_for(
+def test_a_long_attribute_is_cut_until_all_of_it_is_requested(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     graph = graphs.small()

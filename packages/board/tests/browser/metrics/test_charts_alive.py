@@ -40,7 +40,7 @@ def smooth(page: Any, amount: int) -> None:
     page.get_by_label("Smoothing", exact=True).fill(str(amount))
 
 
-def test_an_answer_to_settings_that_were_left_is_not_drawn(
+def test_a_reply_for_superseded_settings_is_not_drawn(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     held = HeldRequests(page, SCALARS, is_smoothed)
@@ -56,7 +56,7 @@ def test_an_answer_to_settings_that_were_left_is_not_drawn(
     assert curve["y"] == before
 
 
-def test_a_failed_request_leaves_the_chart_says_so_and_may_be_tried_again(
+def test_a_failed_request_keeps_the_chart_shows_an_error_and_can_be_retried(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     page.route(SCALARS, refuse_smoothed)
@@ -75,9 +75,7 @@ def test_a_failed_request_leaves_the_chart_says_so_and_may_be_tried_again(
     assert until(lambda: chart(page, "loss")["curves"][0]["raw"] is None)
 
 
-def test_after_a_try_again_only_what_grew_is_asked_for(
-    tmp_path: Path, board_server: Any, page: Any
-) -> None:
+def test_a_retry_requests_only_new_data(tmp_path: Path, board_server: Any, page: Any) -> None:
     write_run(tmp_path / "still", [(s, WALL + s, [("loss", 1.0)]) for s in range(5)])
     with EventFileWriter(tmp_path / "grows") as writer:
         writer.write(simple_event(0, WALL, [("loss", 1.0)]))
@@ -88,22 +86,22 @@ def test_after_a_try_again_only_what_grew_is_asked_for(
         smooth(page, 700)
         page.locator(".chart-note").wait_for()
         page.unroute(SCALARS)
-        asked: list[list[int]] = []
+        requests: list[list[int]] = []
         page.on(
             "request",
             lambda request: (
-                asked.extend(q["runs"] for q in json.loads(request.post_data)["queries"])
+                requests.extend(q["runs"] for q in json.loads(request.post_data)["queries"])
                 if request.url.endswith("/scalars")
                 else None
             ),
         )
         page.get_by_role("button", name="Try again").click()
         assert until(lambda: chart(page, "loss")["curves"][0]["raw"])
-        assert len(asked[-1]) == 2
+        assert len(requests[-1]) == 2
         writer.write(simple_event(1, WALL + 1, [("loss", 2.0)]))
         writer.flush()
         assert until(lambda: any(len(c["x"]) == 2 for c in chart(page, "loss")["curves"]))
-        assert len(asked[-1]) == 1
+        assert len(requests[-1]) == 1
 
 
 def test_a_double_click_resets_the_zoom_and_leaves_the_step_cursor(

@@ -84,7 +84,7 @@ def test_a_card_has_scale_range_outliers_and_smoothing_of_its_own(
     assert until(lambda: "card" not in page.evaluate("location.hash"))
 
 
-def test_a_logarithmic_axis_tells_of_what_it_has_no_place_for(
+def test_a_logarithmic_axis_reports_values_that_it_cannot_show(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     open_view(page, board_server(logdir).url, "q=down|never&y=log&rq=b/1")
@@ -116,8 +116,8 @@ def test_the_table_of_a_range_has_every_point_and_sorts(
     for number, (name, *shown) in enumerate(titles()):
         values = [wave(step, number) for step in range(4000, 5001)]
         assert name == ("a/1", "a/2", "b/1")[number]
-        wanted = [values[0], values[-1], values[-1] - values[0], min(values), max(values)]
-        assert [float(v) for v in shown] == pytest.approx(wanted, abs=1e-5)
+        expected = [values[0], values[-1], values[-1] - values[0], min(values), max(values)]
+        assert [float(v) for v in shown] == pytest.approx(expected, abs=1e-5)
     table = page.locator(".range-table")
     table.get_by_role("button", name="change").click()
     changes = [float(row[3]) for row in titles()]
@@ -136,23 +136,23 @@ def test_exports_are_of_the_selected_steps_and_name_only_what_is_not_all(
 
     def download(item: str) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
         link = page.get_by_role("menuitem", name=item)
-        asked = parse_qs(urlsplit(link.get_attribute("href")).query)
+        parameters = parse_qs(urlsplit(link.get_attribute("href")).query)
         with page.expect_download() as started:
             link.click()
         started.value.save_as(tmp_path / "saved")
         text = (tmp_path / "saved").read_text()
-        return asked, list(csv.DictReader(io.StringIO(text)))
+        return parameters, list(csv.DictReader(io.StringIO(text)))
 
     page.get_by_role("button", name="export").click()
-    asked, rows = download("CSV, steps 10 to 12")
-    assert asked == {"lo": ["10"], "hi": ["12"]}
+    parameters, rows = download("CSV, steps 10 to 12")
+    assert parameters == {"lo": ["10"], "hi": ["12"]}
     assert len(rows) == 3 * 3 * 3
     assert {row["step"] for row in rows} == {"10", "11", "12"}
     page.get_by_label("Filter runs").fill("a/")
     assert until(lambda: page.locator(".run-row").count() == 3)
     open_menu(page, "down")
-    asked, rows = download("CSV, all points")
-    assert set(asked) == {"tags", "runs"} and len(asked["runs"][0].split(",")) == 2
+    parameters, rows = download("CSV, all points")
+    assert set(parameters) == {"tags", "runs"} and len(parameters["runs"][0].split(",")) == 2
     assert len(rows) == 200
 
 

@@ -44,18 +44,18 @@ def test_a_made_chart_takes_drops_has_two_axes_and_goes_away(
 ) -> None:
     open_view(page, board_server(logdir).url, "made=^loss$&q=a=b")
     settled(page)
-    made, other = page.locator("article.tile").nth(0), page.locator("article.tile").nth(1)
-    other.locator("h3").drag_to(made)
+    result, other = page.locator("article.tile").nth(0), page.locator("article.tile").nth(1)
+    other.locator("h3").drag_to(result)
     shown = until(lambda: len((c := chart(page, "made:^loss$"))["curves"]) == 4 and c)
     assert {c["tag"] for c in shown["curves"]} == {"loss", "a=b"}
-    card_menu(page, made, "a=b on a right axis", "menuitemcheckbox")
+    card_menu(page, result, "a=b on a right axis", "menuitemcheckbox")
     shown = until(lambda: (c := chart(page, "made:^loss$"))["view"]["right"] and c)
     assert {c["tag"] for c in shown["curves"] if c["right"]} == {"a=b"}
     page.reload()
     assert until(lambda: chart(page, "made:^loss$")["view"]["right"])
-    card_menu(page, made, "Remove a=b")
+    card_menu(page, result, "Remove a=b")
     assert until(lambda: len(chart(page, "made:^loss$")["curves"]) == 2)
-    card_menu(page, made, "Remove this chart")
+    card_menu(page, result, "Remove this chart")
     assert until(lambda: page.locator("article.tile").count() == 1)
     assert until(lambda: "made" not in page.evaluate("location.hash"))
 
@@ -65,9 +65,9 @@ def test_an_expression_is_not_dropped_as_if_it_were_a_tag(
 ) -> None:
     open_view(page, board_server(logdir).url, "made==loss*2&q=^loss$")
     settled(page)
-    made, other = page.locator("article.tile").nth(0), page.locator("article.tile").nth(1)
-    assert made.locator("h3").get_attribute("draggable") == "false"
-    other.locator("h3").drag_to(made)
+    result, other = page.locator("article.tile").nth(0), page.locator("article.tile").nth(1)
+    assert result.locator("h3").get_attribute("draggable") == "false"
+    other.locator("h3").drag_to(result)
     assert until(lambda: len(chart(page, "made:=loss*2")["curves"]) == 4)
 
 

@@ -22,18 +22,18 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def scene(page: Any, **wanted: Any) -> dict[str, Any]:
+def scene(page: Any, **reference: Any) -> dict[str, Any]:
     """Returns what the card of layer1 draws, once it is as wanted."""
 
     def found() -> Any:
         for one in page.evaluate("window.__board?.histograms ?? []"):
             ready = one["tag"] == "layer1/weights" and any(f["layers"] for f in one["facets"])
-            if ready and all(one[key] == value for key, value in wanted.items()):
+            if ready and all(one[key] == value for key, value in reference.items()):
                 return one
         return None
 
     shown = until(found)
-    assert shown, f"no histogram with {wanted}"
+    assert shown, f"no histogram with {reference}"
     return shown
 
 

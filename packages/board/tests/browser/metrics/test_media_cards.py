@@ -140,7 +140,7 @@ def test_every_sample_of_a_batch_is_within_reach(
     assert until(lambda: pixels(page)[0, 0, 0] == 20 + 100)
 
 
-def test_a_difference_tells_what_differs(logdir: Path, board_server: Any, page: Any) -> None:
+def test_a_difference_lists_what_differs(logdir: Path, board_server: Any, page: Any) -> None:
     page.goto(board_server(logdir).url + "#/metrics?q=^input/image$&compare=difference&step=20")
     card = image_card(page, "input/image")
     assert until(lambda: image_card(page, "input/image")["panes"][0]["difference"])

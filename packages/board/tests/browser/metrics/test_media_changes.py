@@ -62,7 +62,7 @@ def test_after_a_restart_each_step_shows_its_own_text(
     card.get_by_text("zero", exact=True).wait_for()
 
 
-def test_a_file_written_anew_shows_what_it_holds_now(
+def test_a_rewritten_file_shows_its_new_contents(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     def picture(level: int, wall: float) -> bytes:
@@ -207,7 +207,7 @@ def test_a_failed_search_shows_a_message(logdir: Path, board_server: Any, page: 
     page.get_by_text("The search failed: too busy").wait_for()
 
 
-def test_a_text_that_did_not_come_is_not_called_unreadable(
+def test_a_text_that_failed_to_load_is_not_reported_as_unreadable(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
     page.route("**/api/v1/text?*row=*", lambda route: route.abort())

@@ -68,8 +68,8 @@ def test_every_planted_spike_is_on_the_chart_at_every_zoom(
         flags = dict(zip((int(x) for x in curve["x"]), curve["flags"] or []))
         for step, value in odd.items():
             if lo <= step <= hi:
-                wanted = 1 if math.isnan(value) else 2 if value > 0 else 4
-                assert flags[step] & wanted
+                expected = 1 if math.isnan(value) else 2 if value > 0 else 4
+                assert flags[step] & expected
         assert curve["drawn"] < curve["n"] or hi - lo < 3000
     assert page.locator(".badge").first.inner_text() == "NaN 3, Inf"
 
@@ -81,13 +81,13 @@ def test_smoothing_equals_a_debiased_average_of_all_points(
     open_view(page, board_server(logdir).url, "s=0.9")
     curve = next(c for c in chart(page, "loss")["curves"] if c["label"] == "seed_1")
     data = values["seed_1/loss"]
-    average, debias, wanted = 0.0, 0.0, []
+    average, debias, expected = 0.0, 0.0, []
     for v in data:
         average = average * 0.9 + v * 0.1
         debias = debias * 0.9 + 0.1
-        wanted.append(average / debias)
+        expected.append(average / debias)
     assert len(curve["y"]) == len(data)
-    np.testing.assert_allclose(curve["y"], wanted, rtol=1e-6)
+    np.testing.assert_allclose(curve["y"], expected, rtol=1e-6)
     np.testing.assert_array_equal(curve["raw"], data)
 
 
@@ -119,8 +119,8 @@ def test_an_expression_of_tags_is_a_chart(
     page.locator(".popover input").fill("=loss/acc")
     page.get_by_role("button", name="Add the chart").click()
     curves = {c["label"]: c for c in chart(page, "made:=loss/acc")["curves"]}
-    wanted = values["seed_2/loss"] / values["seed_2/acc"]
-    np.testing.assert_allclose(curves["seed_2"]["y"], wanted, rtol=1e-6)
+    expected = values["seed_2/loss"] / values["seed_2/acc"]
+    np.testing.assert_allclose(curves["seed_2"]["y"], expected, rtol=1e-6)
 
 
 def test_tags_share_a_chart_after_a_drop_and_one_has_an_axis_of_its_own(

@@ -27,14 +27,14 @@ READY = {
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of each kind: every summary, a graph, a step trace, an embedding, a damaged file."""
+    """A run of each kind: every summary, a graph, a step trace, an embedding, a corrupted file."""
     folder = tmp_path_factory.mktemp("runs")
     corrupted_logs.every_kind(folder / "kinds")
     with EventFileWriter(folder / "graph") as writer:
         writer.write(Event(wall_time=1.0, graph_def=graphs.small().SerializeToString()))
     traces.write_log(folder / "trace", {3: traces.two_tasks().SerializeToString()}, losses=5)
     records = corrupted_logs.records_of_900()
-    corrupted_logs.write_records(folder / "damaged", corrupted_logs.flip_payload_byte(records))
+    corrupted_logs.write_records(folder / "corrupted", corrupted_logs.flip_payload_byte(records))
     media_logs.write_sweep(folder / "sweep", 4)
     write_pytorch_projector(folder / "points", rows=60, dims=4)
     return folder
@@ -74,12 +74,12 @@ def test_tab_reaches_every_control_and_shows_where_it_is(
     page: Any, board_server: Callable[..., Any], logdir: Path, name: str
 ) -> None:
     open_page(page, board_server(logdir).url, name)
-    wanted = page.evaluate(
+    expected = page.evaluate(
         """() => [...document.querySelectorAll('button, a[href], input, select, textarea')]
           .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0
             && !(e.type === 'radio')).length"""
     )
-    assert wanted >= 5
+    assert expected >= 5
     reached = set()
     for _ in range(400):
         page.keyboard.press("Tab")
@@ -98,7 +98,7 @@ def test_tab_reaches_every_control_and_shows_where_it_is(
             continue
         identity, marked, html = at
         assert marked, f"no mark of the focus on {html}"
-        if identity in reached and len(reached) >= wanted:
+        if identity in reached and len(reached) >= expected:
             break
         reached.add(identity)
-    assert len(reached) >= wanted
+    assert len(reached) >= expected

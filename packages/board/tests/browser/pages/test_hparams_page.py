@@ -74,9 +74,9 @@ def test_conditions_narrow_the_table_and_choose_runs_everywhere(
 ) -> None:
     page.goto(board_server(logdir).url + "#/hparams")
     assert until(lambda: rows(page))
-    for column, said in (("rate", "0.001..0.05"), ("optimizer", "adam|momentum")):
+    for column, shown in (("rate", "0.001..0.05"), ("optimizer", "adam|momentum")):
         field = page.get_by_label(f"Condition on {column}")
-        field.fill(said)
+        field.fill(shown)
         field.press("Enter")
     met = names([0.001 <= h["rate"] <= 0.05 and h["optimizer"] != "sgd" for h, _, _ in SESSIONS])
     assert until(lambda: sorted(rows(page)) == met)
@@ -105,8 +105,8 @@ def test_brushing_an_axis_is_a_condition_that_outlives_a_reload(
     page.mouse.down()
     page.mouse.move(x, box["y"] + 120, steps=4)
     page.mouse.up()
-    said = until(lambda: state(page)["filters"].get("p:rate"))
-    low, high = (float(end) for end in said.split(".."))
+    shown = until(lambda: state(page)["filters"].get("p:rate"))
+    low, high = (float(end) for end in shown.split(".."))
     least, most = (f(h["rate"] for h, _, _ in SESSIONS) for f in (min, max))
     tall = box["height"] - 44 - 16 - 12
     for value, y in ((low, 120), (high, 60)):

@@ -61,8 +61,15 @@ def test_tab_reaches_every_part_and_the_focus_is_seen(shown: Any) -> None:
         if seen[-1]["tag"] == "BODY":
             break
     names = [one["name"] for one in seen]
-    for wanted in ("Skip to the page", "Filter runs", "Filter tags", "x axis", "Smoothing", "Step"):
-        assert wanted in names, names
+    for expected in (
+        "Skip to the page",
+        "Filter runs",
+        "Filter tags",
+        "x axis",
+        "Smoothing",
+        "Step",
+    ):
+        assert expected in names, names
     assert any(one["role"] == "tree" for one in seen)
     assert any(one["role"] == "application" for one in seen)
     assert [one for one in seen if one["tag"] != "BODY" and not one["seen"]] == []
@@ -89,7 +96,7 @@ def test_runs_are_chosen_by_the_arrow_keys_and_space(shown: Any) -> None:
     assert shown.get_by_role("complementary", name="Details").is_visible()
 
 
-def test_a_chart_answers_keys(shown: Any) -> None:
+def test_a_chart_reacts_to_keys(shown: Any) -> None:
     target = shown.locator(".chart").first
     target.focus()
     shown.keyboard.press("ArrowRight")

@@ -101,7 +101,7 @@ def test_a_renewal_fetches_only_what_changed(tmp_path: Path, board_server: Any, 
         writer.close()
 
 
-def test_a_board_that_stops_is_said_to_be_gone(
+def test_a_stopped_board_is_reported_as_disconnected(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     with EventFileWriter(tmp_path / "run") as writer:
@@ -157,12 +157,12 @@ def test_a_hidden_page_lets_go_and_comes_back(tmp_path: Path, board_server: Any,
     settled(page)
     page.evaluate(_HIDE, True)
     assert until(lambda: not page.evaluate("window.__board.leads"), 10)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     writer.write(simple_event(1, WALL + 1, [("loss", 1.0)]))
     writer.flush()
     page.wait_for_timeout(1500)  # longer than a page in sight takes to ask
-    assert asked == []
+    assert requests == []
     page.evaluate(_HIDE, False)
     assert until(lambda: page.evaluate(_LAST) == 1, 10)
     writer.close()

@@ -18,7 +18,7 @@ WALL = 1_700_000_000.0
 
 @pytest.fixture(scope="module")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("damaged")
+    folder = tmp_path_factory.mktemp("corrupted")
     records = corrupted_logs.records_of_900()
     corrupted_logs.write_records(folder / "payload", corrupted_logs.flip_payload_byte(records))
     corrupted_logs.write_records(folder / "length", corrupted_logs.flip_length_byte(records))

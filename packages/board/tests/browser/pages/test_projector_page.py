@@ -95,10 +95,10 @@ def test_points_have_the_colours_of_their_groups(show: Any, plain: bool) -> None
 
     def right() -> bool:
         points = under_points(page)
-        wanted = [inks[groups.index(words[row % 6])] for row, *_ in points]
+        expected = [inks[groups.index(words[row % 6])] for row, *_ in points]
         found = sum(
             max(abs(a - b) for a, b in zip(rgb, ink, strict=True)) <= 8
-            for (_, *rgb), ink in zip(points, wanted, strict=True)
+            for (_, *rgb), ink in zip(points, expected, strict=True)
         )
         return found >= 0.9 * len(points) > 0  # a few lie below others
 
@@ -173,10 +173,10 @@ def test_search_finds_words_and_patterns_and_ends_one_that_hangs(show: Any) -> N
     box = page.get_by_role("searchbox", name="Search labels")
     box.fill("KETTLE_1")
     wait(page, "p.matches > 0")
-    wanted = [i for i in range(300) if f"kettle_{i}".startswith("kettle_1") and i % 6 == 3]
-    assert state(page)["matches"] == len(wanted)
+    expected = [i for i in range(300) if f"kettle_{i}".startswith("kettle_1") and i % 6 == 3]
+    assert state(page)["matches"] == len(expected)
     page.get_by_role("button", name="Select all").click()
-    wait(page, f"p.selected.length === {len(wanted)}")
+    wait(page, f"p.selected.length === {len(expected)}")
     page.get_by_role("button", name=".*").click()
     box.fill("^(river|lamp)_\\d$")
     wait(page, "p.matches === 4")  # rows 1, 7 and 2, 8
@@ -380,7 +380,7 @@ def test_the_points_stay_when_the_graphics_card_is_lost(show: Any) -> None:
     page.wait_for_function(painted, timeout=10_000)
 
 
-def test_components_that_cannot_be_found_are_no_endless_wait(
+def test_a_search_for_components_that_do_not_exist_ends(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
     write_pytorch_projector(tmp_path / "words", rows=60)

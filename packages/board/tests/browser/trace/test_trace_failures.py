@@ -51,7 +51,7 @@ def test_a_trace_that_cannot_be_read_can_be_tried_again(page: Any, url: str) -> 
     assert page.locator(".trace-opening").count() == 0
 
 
-def test_a_list_of_traces_that_fails_can_be_asked_for_again(page: Any, url: str) -> None:
+def test_a_failed_list_of_traces_can_be_requested_again(page: Any, url: str) -> None:
     page.route("**/api/v1/traces", refuse)
     page.goto(f"{url}#/trace")
     page.get_by_role("alert").get_by_text("the disk is gone").wait_for()
@@ -99,7 +99,7 @@ def test_totals_that_fail_do_not_leave_those_of_another_area(page: Any, url: str
     panel.get_by_text("MatMul").first.wait_for()
 
 
-def test_a_comparison_that_fails_says_so(page: Any, url: str) -> None:
+def test_a_failed_comparison_shows_an_error(page: Any, url: str) -> None:
     page.route("**/api/v1/trace/compare*", refuse)
     open_trace(page, url, "?step=3&tcmp=7&tside=compare")
     panel = page.locator(".trace-panel")

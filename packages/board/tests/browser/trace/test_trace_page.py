@@ -180,9 +180,9 @@ def test_an_area_has_the_totals_of_what_lies_in_it(page: Any, url: str) -> None:
           + `&lanes=${a.lanes}`)).json()""",
         area,
     )
-    said = page.locator(".trace-panel").inner_text()
-    assert f"{reply['totals']['slices']:,} slices" in said
-    assert reply["totals"]["by_op"][0]["op"] in said
+    text = page.locator(".trace-panel").inner_text()
+    assert f"{reply['totals']['slices']:,} slices" in text
+    assert reply["totals"]["by_op"][0]["op"] in text
 
 
 def test_keys_zoom_pan_fit_mark_and_walk_from_slice_to_slice(page: Any, url: str) -> None:
@@ -472,9 +472,11 @@ def test_every_slice_is_painted_where_it_is_found(page: Any, url: str, view: str
     assert painted[0] not in painted[1:]
 
 
-def test_a_step_that_is_short_in_a_long_window_is_asked_for_once(page: Any, url: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "?t0=" in request.url else None)
+def test_a_step_that_is_short_in_a_long_window_is_requested_once(page: Any, url: str) -> None:
+    requests: list[str] = []
+    page.on(
+        "request", lambda request: requests.append(request.url) if "?t0=" in request.url else None
+    )
     open_trace(page, url, "?trun=small&tv=-200000~400000")
     page.wait_for_timeout(700)  # 5 times the rest after which the page fetches what lies around
-    assert 1 <= len(asked) <= 4, asked
+    assert 1 <= len(requests) <= 4, requests

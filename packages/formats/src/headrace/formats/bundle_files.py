@@ -134,20 +134,20 @@ def _folder_lock(folder: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _shard_count(prefix: str, wanted: int) -> int:
+def _shard_count(prefix: str, requested: int) -> int:
     """Returns the number of shards in the new file names.
 
     It differs from the replaced bundle's: with equal numbers both bundles would have the same shard
     names, and renaming a shard would overwrite the older bundle before its index is replaced.
     """
     if not bundle_exists(prefix):
-        return wanted
+        return requested
     try:
         header = TableReader.open(index_path(prefix)).get(b"") or b""
         taken = BundleHeaderProto.FromString(header).num_shards
     except (OpError, DecodeError):
-        return wanted  # the older bundle is unreadable anyway
-    return wanted + 1 if taken == wanted else wanted
+        return requested  # the older bundle is unreadable anyway
+    return requested + 1 if taken == requested else requested
 
 
 def temporary_name(prefix: str) -> str:

@@ -342,8 +342,8 @@ class BundleReader:
         dims = self._checked_shape(entry, name)
         dtype = self._checked_dtype(entry, name)
         # Check that all slices exist before allocating, so that a hostile shape takes no memory.
-        wanted = math.prod(n for _, n in region)
-        if not wanted:
+        requested = math.prod(n for _, n in region)
+        if not requested:
             return np.empty([n for _, n in region], dtype.as_numpy_dtype)
         covered = 0
         overlaps = []
@@ -362,15 +362,15 @@ class BundleReader:
             if any(low >= high for low, high in part):
                 continue
             covered += math.prod(high - low for low, high in part)
-            if covered > wanted:
+            if covered > requested:
                 break
             stored = self._read_slice_entry(name, proto, extents, dtype)
             overlaps.append((extents, part, stored))
-        if covered != wanted:
+        if covered != requested:
             raise self._data_loss(
                 self._index_path,
                 0,
-                f"slices of {name!r} hold {covered} of the {wanted} requested elements",
+                f"slices of {name!r} hold {covered} of the {requested} requested elements",
             )
         out = np.empty([n for _, n in region], dtype.as_numpy_dtype)
         filled = np.zeros(out.shape, bool)  # overlapping slices would leave gaps

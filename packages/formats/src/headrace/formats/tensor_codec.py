@@ -73,12 +73,12 @@ def make_tensor_proto(
       shape; ValueError for None, ragged lists, values out of range, a negative size, no values, or
       more values than shape holds.
     """
-    wanted = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
+    requested = None if dtype is None else dtypes.as_dtype(dtype).base_dtype
     if shape is None:
-        quick = _scalar_proto(values, wanted)
+        quick = _scalar_proto(values, requested)
         if quick is not None:
             return quick
-    array, found = _as_array(values, wanted)
+    array, found = _as_array(values, requested)
     if shape is None:
         dims: tuple[int, ...] = array.shape
     else:
@@ -167,24 +167,24 @@ def _invalid(text: str) -> InvalidArgumentError:
 # Encoding
 
 
-def _scalar_proto(value: Any, wanted: DType | None) -> TensorProto | None:
+def _scalar_proto(value: Any, requested: DType | None) -> TensorProto | None:
     """Fast path without NumPy for common Python scalars; returns None for other values."""
     kind = type(value)
     if kind is float:
-        if wanted is None or wanted is dtypes.float32:
+        if requested is None or requested is dtypes.float32:
             if abs(value) <= 3.4028235677973366e38 or not math.isfinite(value):
                 return _scalar_of(DataType.DT_FLOAT, float_val=(value,))
-        elif wanted is dtypes.float64:
+        elif requested is dtypes.float64:
             return _scalar_of(DataType.DT_DOUBLE, double_val=(value,))
     elif kind is int:
-        if wanted is None or wanted is dtypes.int32:
+        if requested is None or requested is dtypes.int32:
             if -(2**31) <= value < 2**31:
                 return _scalar_of(DataType.DT_INT32, int_val=(value,))
-        elif wanted is dtypes.float32 and -(2**24) <= value <= 2**24:
+        elif requested is dtypes.float32 and -(2**24) <= value <= 2**24:
             return _scalar_of(DataType.DT_FLOAT, float_val=(value,))
-        elif wanted is dtypes.int64 and -(2**63) <= value < 2**63:
+        elif requested is dtypes.int64 and -(2**63) <= value < 2**63:
             return _scalar_of(DataType.DT_INT64, int64_val=(value,))
-    elif kind is bool and (wanted is None or wanted is dtypes.bool):
+    elif kind is bool and (requested is None or requested is dtypes.bool):
         return _scalar_of(DataType.DT_BOOL, bool_val=(value,))
     return None
 
@@ -193,12 +193,12 @@ def _scalar_of(number: Any, **values: Any) -> TensorProto:
     return TensorProto(dtype=number, tensor_shape=TensorShapeProto(), **values)
 
 
-def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+def _as_array(values: Any, requested: DType | None) -> tuple[np.ndarray, DType]:
     if values is None:
         raise ValueError("None has no tensor value")
     if isinstance(values, (np.ndarray, np.generic)):
         array = np.asarray(values)
-        found = wanted or dtypes.as_dtype(array.dtype)
+        found = requested or dtypes.as_dtype(array.dtype)
         if found is dtypes.string or found.size == 0:
             return array, found
         target = np.dtype(found.as_numpy_dtype)
@@ -209,7 +209,7 @@ def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
                 target[0]
             ), found
         return array.astype(target, copy=False), found
-    if wanted is None:
+    if requested is None:
         array = _plain_array(values)
         found = _inferred(array)
         if found in (dtypes.string, dtypes.resource, dtypes.variant):
@@ -218,7 +218,7 @@ def _as_array(values: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
             return array.astype(found.as_numpy_dtype), found
         found = dtypes.as_dtype(array.dtype)
         return array, found
-    return _python_values_to_array(values, wanted), wanted
+    return _python_values_to_array(values, requested), requested
 
 
 def _plain_array(values: Any) -> np.ndarray:

@@ -40,7 +40,7 @@ test('kinds of difference join: alike stays, one new among old is a change, othe
   assert.equal(joinedKind([ADDED, CHANGED, SAME]), SEVERAL);
 });
 
-test('a group that only lost something is told from one in which several things differ', () => {
+test('a group that only lost nodes is drawn differently from one with several changes', () => {
   const kinds = new Uint8Array(model.total);
   kinds[model.find('layer_1')] = CHANGED;
   kinds[model.find('layer_2')] = CHANGED;

@@ -240,12 +240,12 @@ export class Paint {
 
   private tone(part: 'fill' | 'border', hue: number, tone = 0): string {
     const key = `${part}${hue}/${tone}`;
-    let made = this.colours.get(key);
-    if (made === undefined) {
-      made = part === 'fill' ? toneFill(this.theme, hue, tone) : toneBorder(this.theme, hue);
-      this.colours.set(key, made);
+    let colour = this.colours.get(key);
+    if (colour === undefined) {
+      colour = part === 'fill' ? toneFill(this.theme, hue, tone) : toneBorder(this.theme, hue);
+      this.colours.set(key, colour);
     }
-    return made;
+    return colour;
   }
 
   private readonly shareCache = new Map<number, [number, number][]>();

@@ -55,13 +55,13 @@ test('hidden kinds and auxiliary nodes have no edges, an item moved to the main 
 });
 
 test('DOT has one node for each closed box, and one cluster for each opened group', () => {
-  const wanted = job({
+  const exported = job({
     ...CLOSED,
     unfolded: new Set([0]),
     open: new Set([model.find('layer_1'), model.find('head')]),
   });
-  const text = dotText(wanted);
-  const closed = [...wanted.scene.kind].filter((k) => k !== OPENED).length;
+  const text = dotText(exported);
+  const closed = [...exported.scene.kind].filter((k) => k !== OPENED).length;
   assert.equal(text.match(/^ *n\d+ \[/gm)!.length, closed);
   assert.equal(text.match(/subgraph cluster_\d+ /g)!.length, 2);
   assert.equal(text.match(/subgraph cluster_side/g)!.length, 1);

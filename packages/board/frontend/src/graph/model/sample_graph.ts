@@ -64,7 +64,7 @@ export function sampleGraph(lines: string[], options: SampleOptions = {}): Graph
     else known.data++;
     metas.set(key, known);
   }
-  const lifted = [...metas.values()].sort((a, b) => a.group - b.group);
+  const metaedges = [...metas.values()].sort((a, b) => a.group - b.group);
   const vertexOf = (path: string) => groups.get(path) ?? index.get(path)!;
   const side = new Uint8Array(total);
   for (const path of options.side ?? []) side[vertexOf(path)] = 1;
@@ -95,12 +95,12 @@ export function sampleGraph(lines: string[], options: SampleOptions = {}): Graph
     side,
     series,
     output_bytes: new Float64Array(total).fill(-1),
-    meta_group: i32(lifted.map((m) => m.group)),
-    meta_src: i32(lifted.map((m) => m.src)),
-    meta_dst: i32(lifted.map((m) => m.dst)),
-    meta_data: Uint32Array.from(lifted, (m) => m.data),
-    meta_control: Uint32Array.from(lifted, (m) => m.control),
-    meta_bytes: new Float64Array(lifted.length),
+    meta_group: i32(metaedges.map((m) => m.group)),
+    meta_src: i32(metaedges.map((m) => m.src)),
+    meta_dst: i32(metaedges.map((m) => m.dst)),
+    meta_data: Uint32Array.from(metaedges, (m) => m.data),
+    meta_control: Uint32Array.from(metaedges, (m) => m.control),
+    meta_bytes: new Float64Array(metaedges.length),
     edge_src: i32(edges.map((e) => e.src)),
     edge_dst: i32(edges.map((e) => e.dst)),
     edge_port: Int16Array.from(edges, (e) => e.port),

@@ -201,17 +201,17 @@ test('an address made before graphs had keys still opens its view', () => {
 test('a view that is too long for the address loses whole entries, and no other', () => {
   const names = Array.from({ length: 3000 }, (_, i) => `g${i}/op: NoOp`);
   const large = sampleGraph(names);
-  const wanted: ViewState = {
+  const view: ViewState = {
     ...CLOSED,
     open: new Set(names.map((_, i) => large.root + 1 + i).filter((_, i) => (i * i) % 7 < 3)),
     moved: new Map(names.map((_, i) => [i, true] as const).filter(([i]) => (i * i * i) % 11 < 4)),
     hidden: new Set([0]),
   };
-  const text = encodeView(large, 'k', wanted);
+  const text = encodeView(large, 'k', view);
   assert.ok(text.length <= 1400 && text.length > 1300, `${text.length} characters`);
   const back = decodeView(large, 'k', text)!;
-  for (const g of back.open) assert.ok(wanted.open.has(g));
-  for (const [item, side] of back.moved) assert.equal(wanted.moved.get(item), side);
+  for (const g of back.open) assert.ok(view.open.has(g));
+  for (const [item, side] of back.moved) assert.equal(view.moved.get(item), side);
   assert.ok(back.moved.size > 100);
   assert.deepEqual([...back.hidden], [0]);
 });

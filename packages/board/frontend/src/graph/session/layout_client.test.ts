@@ -7,20 +7,20 @@ import { LayoutClient } from './layout_client.ts';
 
 class FakeWorker extends EventTarget {
   readonly fail: (why: string) => void;
-  readonly asked: (LayoutRequest & { kind: 'layout' })[] = [];
+  readonly requests: (LayoutRequest & { kind: 'layout' })[] = [];
   ended = false;
   constructor(fail: (why: string) => void) {
     super();
     this.fail = fail;
   }
   postMessage(request: LayoutRequest): void {
-    if (request.kind === 'layout') this.asked.push(request);
+    if (request.kind === 'layout') this.requests.push(request);
   }
   terminate(): void {
     this.ended = true;
   }
   answer(i: number): void {
-    const data = { serial: this.asked[i]!.serial };
+    const data = { serial: this.requests[i]!.serial };
     this.dispatchEvent(Object.assign(new Event('message'), { data }));
   }
 }
@@ -43,11 +43,11 @@ const views = [1, 2, 3].map((n): ViewState => ({ ...CLOSED, open: new Set([n]) }
 
 test('views that are superseded are not laid out, and their scenes not shown', () => {
   const { layout, workers, shown } = client();
-  for (const view of views) layout.ask(view);
+  for (const view of views) layout.request(view);
   const [worker] = workers;
   worker!.answer(0);
   assert.deepEqual(
-    worker!.asked.map((r) => r.view),
+    worker!.requests.map((r) => r.view),
     [views[0], views[2]],
   );
   assert.deepEqual(shown, []);
@@ -59,8 +59,8 @@ test('views that are superseded are not laid out, and their scenes not shown', (
 test('a long superseded layout is cancelled', () => {
   mock.timers.enable({ apis: ['setTimeout'] });
   const { layout, workers, shown } = client();
-  layout.ask(views[0]!);
-  layout.ask(views[1]!);
+  layout.request(views[0]!);
+  layout.request(views[1]!);
   mock.timers.tick(1000);
   assert.ok(workers[0]!.ended);
   workers[1]!.answer(0);
@@ -70,11 +70,11 @@ test('a long superseded layout is cancelled', () => {
 
 test('a cancelled layout never shows, and the next view is laid out', () => {
   const { layout, workers, shown } = client();
-  layout.ask(views[0]!);
+  layout.request(views[0]!);
   layout.cancel();
   assert.ok(workers[0]!.ended);
   assert.equal(layout.busy.value, false);
-  layout.ask(views[1]!);
+  layout.request(views[1]!);
   workers[0]!.answer(0);
   workers[1]!.answer(0);
   assert.deepEqual(shown, [views[1]]);
@@ -82,7 +82,7 @@ test('a cancelled layout never shows, and the next view is laid out', () => {
 
 test('a failed worker reports why, and retry starts another', () => {
   const { layout, workers, shown } = client();
-  layout.ask(views[0]!);
+  layout.request(views[0]!);
   workers[0]!.fail('too much recursion');
   assert.equal(layout.failure.value, 'too much recursion');
   assert.equal(layout.busy.value, false);
@@ -91,10 +91,10 @@ test('a failed worker reports why, and retry starts another', () => {
   workers[1]!.answer(0);
   assert.deepEqual(shown, [views[0]]);
   // After a failure another view, too, is laid out, and only that.
-  layout.ask(views[1]!);
+  layout.request(views[1]!);
   workers[1]!.fail('again');
-  layout.ask(views[2]!);
+  layout.request(views[2]!);
   workers[2]!.answer(0);
   assert.deepEqual(shown, [views[0], views[2]]);
-  assert.equal(workers[2]!.asked.length, 1);
+  assert.equal(workers[2]!.requests.length, 1);
 });

@@ -36,7 +36,7 @@ export class LayoutClient {
     this.received = received;
   }
 
-  ask(view: ViewState): void {
+  request(view: ViewState): void {
     this.busy.value = true;
     this.failure.value = null;
     if (!this.running) {
@@ -57,7 +57,7 @@ export class LayoutClient {
   retry(): void {
     const view = this.waiting ?? this.running?.view;
     this.end();
-    if (view) this.ask(view);
+    if (view) this.request(view);
   }
 
   /** Cancels the layout in progress. */
@@ -97,13 +97,13 @@ export class LayoutClient {
       if (worker === this.worker) this.failed(why);
     });
     this.worker = worker;
-    worker.addEventListener('message', ({ data }: MessageEvent<SceneMessage>) => this.answered(data));
+    worker.addEventListener('message', ({ data }: MessageEvent<SceneMessage>) => this.receive(data));
     const load = this.load();
     worker.postMessage(load, [load.bundle]);
     return worker;
   }
 
-  private answered(message: SceneMessage): void {
+  private receive(message: SceneMessage): void {
     if (message.serial !== this.serial || !this.running) return;
     const { view } = this.running;
     clearTimeout(this.timer);

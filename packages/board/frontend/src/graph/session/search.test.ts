@@ -7,7 +7,7 @@ import type { SearchReply, SearchRequest } from './search.worker.ts';
 /** A worker that takes a pattern when the test says so, and ends with it when the test says so. */
 class FakeWorker extends EventTarget {
   static all: FakeWorker[] = [];
-  readonly asked: (SearchRequest & { kind: 'find' })[] = [];
+  readonly requests: (SearchRequest & { kind: 'find' })[] = [];
   readonly fail: (why: string) => void;
   ended = false;
   constructor(fail: (why: string) => void) {
@@ -16,13 +16,13 @@ class FakeWorker extends EventTarget {
     FakeWorker.all.push(this);
   }
   postMessage(request: SearchRequest): void {
-    if (request.kind === 'find') this.asked.push(request);
+    if (request.kind === 'find') this.requests.push(request);
   }
   terminate(): void {
     this.ended = true;
   }
   say(reply: Partial<SearchReply>): void {
-    const { serial } = this.asked.at(-1)!;
+    const { serial } = this.requests.at(-1)!;
     const data = { serial, found: [], count: 0, ...reply };
     this.dispatchEvent(Object.assign(new Event('message'), { data }));
   }
@@ -48,7 +48,7 @@ test('a pattern that waits for a slow one gets its own result', async () => {
   assert.equal(await slow, null);
   assert.ok(first!.ended);
   const second = FakeWorker.all[1]!;
-  assert.equal(second.asked[0]!.pattern, 'b');
+  assert.equal(second.requests[0]!.pattern, 'b');
   // Its own time only counts from when the worker has the names and begins.
   mock.timers.tick(5000);
   second.say({ begun: true });
@@ -71,7 +71,7 @@ test('only the newest waiting pattern is searched', async () => {
   assert.equal(await one, null);
   assert.equal(await two, null);
   assert.deepEqual(
-    worker!.asked.map((r) => r.pattern),
+    worker!.requests.map((r) => r.pattern),
     ['one', 'three'],
   );
   worker!.say({ begun: true });

@@ -43,7 +43,7 @@ export class Search {
     worker.postMessage({ kind: 'names', labels, parent, own: flags, root } satisfies SearchRequest);
   }
 
-  /** The outcome of a pattern; null when another pattern came before the answer. */
+  /** The outcome of a pattern; null when another pattern came before the reply. */
   find(pattern: string): Promise<Outcome | null> {
     return new Promise((resolve) => {
       this.waiting?.resolve(null);

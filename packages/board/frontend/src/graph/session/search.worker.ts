@@ -7,7 +7,7 @@ export type SearchRequest =
 
 export interface SearchReply {
   serial: number;
-  /** The worker begins with the pattern; the answer follows. */
+  /** The worker begins with the pattern; the reply follows. */
   begun?: boolean;
   found: number[];
   count: number;
@@ -19,15 +19,15 @@ let firstGroup = 0;
 
 /** Full names of ops, and groups after their parent groups. */
 function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: number): string[] {
-  const made = new Array<string>(labels.length).fill('');
+  const full = new Array<string>(labels.length).fill('');
   const name = (v: number) => {
     const up = parent[v]!;
-    if (own[v]! & 1) made[v] = made[up]!;
-    else made[v] = up === root ? labels[v]! : `${made[up]}/${labels[v]}`;
+    if (own[v]! & 1) full[v] = full[up]!;
+    else full[v] = up === root ? labels[v]! : `${full[up]}/${labels[v]}`;
   };
   for (let v = root + 1; v < labels.length; v++) name(v);
   for (let v = 0; v < root; v++) name(v);
-  return made;
+  return full;
 }
 
 self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {

@@ -73,7 +73,7 @@ export class Session {
     // From here on the address names the graph of its view.
     if (decoded) graphName.value = entry.key;
     this.stops.push(
-      effect(() => this.layout.ask(this.view.value)),
+      effect(() => this.layout.request(this.view.value)),
       effect(() => {
         const view = this.view.value;
         if (view === this.seenView) return;
@@ -82,12 +82,12 @@ export class Session {
         viewText.value = this.seenText;
       }),
       effect(() => {
-        const wanted = viewText.value;
-        if (wanted === this.seenText) return;
-        const view = decodeView(this.model, entry.key, wanted);
+        const requested = viewText.value;
+        if (requested === this.seenText) return;
+        const view = decodeView(this.model, entry.key, requested);
         // A view of another graph waits for that graph.
         if (!view || untracked(() => current.value)?.key !== entry.key) return;
-        this.seenText = wanted;
+        this.seenText = requested;
         this.seenView = view;
         this.view.value = view;
       }),

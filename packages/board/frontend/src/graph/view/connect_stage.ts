@@ -100,10 +100,10 @@ class CameraAddress {
   /** Calls `jump` when the address changes from outside. Returns: a function that ends that. */
   follow(jump: (camera: Camera) => void): () => void {
     const stop = effect(() => {
-      const wanted = cameraInUrl.value;
-      if (wanted === this.own) return;
-      this.own = wanted;
-      if (wanted) jump(wanted);
+      const requested = cameraInUrl.value;
+      if (requested === this.own) return;
+      this.own = requested;
+      if (requested) jump(requested);
     });
     return () => {
       stop();

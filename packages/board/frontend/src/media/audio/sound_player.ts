@@ -76,9 +76,9 @@ export function useSoundPlayer(
   return { element, buffer, seconds, at, playing, failure, setPlaying, seek, toggle };
 }
 
-async function decode(place: Place, wanted: BlobItem): Promise<{ item: BlobItem; buffer: AudioBuffer }> {
-  if (wanted.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform, but it can be played');
-  const { item, blob } = await fetchItem(place, wanted.sample);
+async function decode(place: Place, requested: BlobItem): Promise<{ item: BlobItem; buffer: AudioBuffer }> {
+  if (requested.bytes > MOST_DECODED_BYTES) throw new Error('too long for a waveform, but it can be played');
+  const { item, blob } = await fetchItem(place, requested.sample);
   const bytes = await blob.arrayBuffer();
   try {
     // Decoding at the sound's own rate keeps its samples as they are.

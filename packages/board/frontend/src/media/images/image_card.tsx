@@ -101,7 +101,7 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
           steps={steps}
           step={step}
           own={choice.step !== undefined}
-          wall={panes[0]?.wanted.wall ?? null}
+          wall={panes[0]?.requested.wall ?? null}
           firstWall={firstRows?.walls[0] ?? null}
           onStep={(next) => setChoice(tag.name, { step: next })}
           onFollow={() => setChoice(tag.name, { step: undefined })}

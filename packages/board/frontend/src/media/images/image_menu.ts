@@ -25,13 +25,13 @@ export function useImageMenu(
 }
 
 function loggedFiles(tag: Tag, drawn: Pane[], states: ReadonlyMap<string, PaneState>): MenuItem[] {
-  return drawn.flatMap(({ run, wanted }): MenuItem[] => {
+  return drawn.flatMap(({ run, requested }): MenuItem[] => {
     const item = states.get(run.name)?.item;
     if (!item) return [];
     const ending = fileEnding(item.mime);
     const text =
       drawn.length > 1 ? `Save the file of ${safeText(run.name, 60)}` : 'Save the file as it was logged';
-    const download = `${tag.name}_${run.name}_${wanted.step}.${ending}`;
+    const download = `${tag.name}_${run.name}_${requested.step}.${ending}`;
     return [{ text, hint: ending, href: blobUrl(item), download }];
   });
 }

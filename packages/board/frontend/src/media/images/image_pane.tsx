@@ -4,7 +4,7 @@ import { messageOf } from '../../api/error_message.ts';
 import type { BlobItem } from '../blob_rows.ts';
 import type { Compare } from '../media_view.ts';
 import { type Adjustment, applyLevels, type Difference, isNeutral, levels, subtract } from './adjust.ts';
-import { keyOf, type Picture, pictureOf, type Wanted } from './image_store.ts';
+import { type ImageRequest, keyOf, type Picture, pictureOf } from './image_store.ts';
 import { fitScale } from './tile_grid.ts';
 
 export interface PaneState {
@@ -19,8 +19,8 @@ export interface PaneState {
 }
 
 export interface PaneProps {
-  wanted: Wanted;
-  other: Wanted | null;
+  requested: ImageRequest;
+  other: ImageRequest | null;
   mode: Compare;
   /** Share of the width that shows the first of two, in a wipe. */
   wipe: number;
@@ -37,15 +37,15 @@ export interface PaneProps {
 }
 
 export function ImagePane(props: PaneProps) {
-  const { wanted, other, mode, wipe, gain, adjustment, zoom, width, height } = props;
+  const { requested, other, mode, wipe, gain, adjustment, zoom, width, height } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [pictures, set] = useState<{ key: string; a: Picture; b: Picture | null } | null>(null);
   const [failure, setFailure] = useState<string | null>(null);
-  const key = keyOf(wanted) + (other && mode !== 'off' ? ` / ${keyOf(other)}` : '');
+  const key = keyOf(requested) + (other && mode !== 'off' ? ` / ${keyOf(other)}` : '');
 
   useEffect(() => {
     let here = true;
-    void Promise.all([pictureOf(wanted), other && mode !== 'off' ? pictureOf(other) : null]).then(
+    void Promise.all([pictureOf(requested), other && mode !== 'off' ? pictureOf(other) : null]).then(
       ([a, b]) => {
         if (!here) return;
         setFailure(null);

@@ -1,7 +1,7 @@
 /** A cache of decoded images; a prefetched neighbour paints at once. */
 import { type BlobItem, fetchItem, itemsOf, type Place, placeKey } from '../blob_rows.ts';
 
-export interface Wanted extends Place {
+export interface ImageRequest extends Place {
   sample: number;
 }
 
@@ -17,18 +17,18 @@ const MOST_IMAGE = 64e6;
 const cached = new Map<string, { picture: Promise<Picture>; pixels: number }>();
 let pixels = 0;
 
-export const keyOf = (wanted: Wanted): string => `${placeKey(wanted)} ${wanted.sample}`;
+export const keyOf = (requested: ImageRequest): string => `${placeKey(requested)} ${requested.sample}`;
 
 /** The image of a row; a failed request is sent again at the next call. */
-export function pictureOf(wanted: Wanted): Promise<Picture> {
-  const key = keyOf(wanted);
+export function pictureOf(requested: ImageRequest): Promise<Picture> {
+  const key = keyOf(requested);
   const old = cached.get(key);
   if (old) {
     cached.delete(key);
     cached.set(key, old);
     return old.picture;
   }
-  const entry = { picture: load(wanted), pixels: 0 };
+  const entry = { picture: load(requested), pixels: 0 };
   cached.set(key, entry);
   entry.picture.then(
     ({ bitmap }) => {
@@ -51,19 +51,19 @@ function drop(): void {
   }
 }
 
-async function load(wanted: Wanted): Promise<Picture> {
-  const items = await itemsOf(wanted);
-  const known = items[Math.min(wanted.sample, items.length - 1)];
+async function load(requested: ImageRequest): Promise<Picture> {
+  const items = await itemsOf(requested);
+  const known = items[Math.min(requested.sample, items.length - 1)];
   if (!known) throw new Error('this event has no image');
   if (known.width * known.height > MOST_IMAGE) {
     throw new Error(`${known.width} × ${known.height} is more than 64 million pixels`);
   }
-  const { item, samples, blob } = await fetchItem(wanted, wanted.sample);
+  const { item, samples, blob } = await fetchItem(requested, requested.sample);
   if (!blob.type.startsWith('image/')) throw new Error('the browser cannot show these bytes as an image');
   try {
     const options = { premultiplyAlpha: 'none', colorSpaceConversion: 'none' } as const;
     return { bitmap: await createImageBitmap(blob, options), item, samples };
   } catch {
-    throw new Error(`the ${item.mime} of ${item.bytes} bytes is damaged`);
+    throw new Error(`the ${item.mime} of ${item.bytes} bytes is corrupted`);
   }
 }

@@ -27,19 +27,19 @@ export function ImageTiles({ name, panes, step, withRunNames, width, height, com
   const size = tileSize(panes.length || 1, width, height);
   return (
     <div class="image-tiles" style={{ minHeight: `${height}px` }}>
-      {panes.map(({ run, wanted }) => (
+      {panes.map(({ run, requested }) => (
         <figure key={run.id} style={{ width: `${size.width}px` }}>
-          {(withRunNames || wanted.step !== step) && (
+          {(withRunNames || requested.step !== step) && (
             <figcaption>
               <RunName run={run} />
-              {wanted.step !== step && <span class="faint"> step {wanted.step}</span>}
+              {requested.step !== step && <span class="faint"> step {requested.step}</span>}
             </figcaption>
           )}
           <ImagePane
             {...common}
             {...size}
-            wanted={wanted}
-            label={`${name}, run ${safeText(run.name, 120)}, step ${wanted.step}`}
+            requested={requested}
+            label={`${name}, run ${safeText(run.name, 120)}, step ${requested.step}`}
             onState={(state) => onState(run, state)}
           />
         </figure>

@@ -6,7 +6,7 @@ import { stepCursor } from '../../state/selection.ts';
 import { type BlobRows, placeNear, useRows } from '../blob_rows.ts';
 import { choiceOf, compare } from '../media_view.ts';
 import type { PaneState } from './image_pane.tsx';
-import { pictureOf, type Wanted } from './image_store.ts';
+import { type ImageRequest, pictureOf } from './image_store.ts';
 
 const PREFETCH_OFFSETS = [1, -1, 2, -2];
 const PREFETCH_RUNS = 4;
@@ -14,7 +14,7 @@ const PREFETCH_AFTER_MS = 30;
 
 export interface Pane {
   run: Run;
-  wanted: Wanted;
+  requested: ImageRequest;
 }
 
 export interface ImagePanes {
@@ -26,7 +26,7 @@ export interface ImagePanes {
   panes: Pane[];
   drawn: Pane[];
   partnerRun: Run | undefined;
-  partner: Wanted | null;
+  partner: ImageRequest | null;
   failure: string | null;
   /** Why there is no image in the selected steps. */
   nothing: string | null;
@@ -42,24 +42,24 @@ export function useImagePanes(tag: Tag, shown: Run[]): ImagePanes {
   const step = chosenStep(steps, choice.step, stepCursor.value);
   const sample = choice.sample ?? 0;
 
-  const wantedOf = (run: Run, at: number): Wanted | null => {
+  const requestOf = (run: Run, at: number): ImageRequest | null => {
     const place = placeNear(run.id, tag.id, rows.get(run.id), at);
     return place && { ...place, sample };
   };
   const panes = shown.flatMap((run) => {
-    const wanted = step === null ? null : wantedOf(run, step);
-    return wanted ? [{ run, wanted }] : [];
+    const requested = step === null ? null : requestOf(run, step);
+    return requested ? [{ run, requested }] : [];
   });
   const partnerRun = shown.find((run) => run.name === choice.otherRun) ?? shown[1] ?? shown[0];
   const partnerStep = choice.otherStep ?? (shown.length > 1 && step !== null ? step : (steps[0] ?? 0));
-  const partner = compare.value === 'off' || !partnerRun ? null : wantedOf(partnerRun, partnerStep);
+  const partner = compare.value === 'off' || !partnerRun ? null : requestOf(partnerRun, partnerStep);
   const others = partner
-    ? panes.filter(({ wanted }) => wanted.run !== partner.run || wanted.row !== partner.row)
+    ? panes.filter(({ requested }) => requested.run !== partner.run || requested.row !== partner.row)
     : panes;
   const drawn = others.length > 0 ? others : panes.slice(0, 1);
 
   usePrefetch(steps, step, [rows, sample], (at) =>
-    shown.slice(0, PREFETCH_RUNS).flatMap((run) => wantedOf(run, at) ?? []),
+    shown.slice(0, PREFETCH_RUNS).flatMap((run) => requestOf(run, at) ?? []),
   );
   return { rows, steps, step, sample, panes, drawn, partnerRun, partner, failure, nothing };
 }
@@ -69,7 +69,7 @@ function usePrefetch(
   steps: number[],
   step: number | null,
   about: readonly unknown[],
-  wantedAt: (step: number) => Wanted[],
+  requestsAt: (step: number) => ImageRequest[],
 ): void {
   useEffect(() => {
     if (step === null) return;
@@ -78,7 +78,7 @@ function usePrefetch(
       for (const offset of PREFETCH_OFFSETS) {
         const next = steps[at + offset];
         if (next === undefined) continue;
-        for (const wanted of wantedAt(next)) void pictureOf(wanted).catch(() => undefined);
+        for (const requested of requestsAt(next)) void pictureOf(requested).catch(() => undefined);
       }
     }, PREFETCH_AFTER_MS);
     return () => clearTimeout(timer);

@@ -7,9 +7,9 @@ const { loaded, runs, series, tags } = await import('../../state/catalogue.ts');
 const { cardCount, filterError, matchedCount, sections } = await import('./card_list.ts');
 const { dropCard } = await import('./drop_card.ts');
 const { isOnRight, removeOverlay, setAxis } = await import('../../scalars/settings/overlays.ts');
-const { removeMade } = await import('../../scalars/settings/custom_charts.ts');
+const { removeCustomChart } = await import('../../scalars/settings/custom_charts.ts');
 const { kindFilter, tagFilter } = await import('./grid_address.ts');
-const { madeCharts, overlays } = await import('../../scalars/settings/chart_settings.ts');
+const { customCharts, overlays } = await import('../../scalars/settings/chart_settings.ts');
 const { pinnedCards } = await import('../../cards/card_address.ts');
 const { cardKinds } = await import('../../card_kinds.ts');
 const { registerCardKinds } = await import('../../cards/registry.ts');
@@ -36,7 +36,7 @@ beforeEach(() => {
   runs.value = [{ id: 0, name: 'run', segments: 1 } as Run];
   series.value = HOSTILE.map((_, id) => ({ tag: id, run: 0, n: 3 }) as (typeof series.value)[number]);
   loaded.value = true;
-  for (const items of [overlays, pinnedCards, madeCharts]) items.value = [];
+  for (const items of [overlays, pinnedCards, customCharts]) items.value = [];
   tagFilter.value = '';
   kindFilter.value = '';
 });
@@ -49,7 +49,7 @@ const card = (id: string) => cards().find((one) => one.id === id)!;
 const overlaid = (id: string) => card(id).overlays.map((one) => one.name);
 /** As after a reload. */
 const reload = () => {
-  for (const items of [overlays, madeCharts]) items.value = list.decode(list.encode(items.value))!;
+  for (const items of [overlays, customCharts]) items.value = list.decode(list.encode(items.value))!;
 };
 
 test('tags of any names share charts, axes and addresses', () => {
@@ -76,7 +76,7 @@ test('tags of any names share charts, axes and addresses', () => {
 });
 
 test('a user’s chart accepts drops, has a right axis, and can be removed', () => {
-  madeCharts.value = ['^(loss|a=b)$', '=loss/{a=b}'];
+  customCharts.value = ['^(loss|a=b)$', '=loss/{a=b}'];
   const [pattern, formula] = ['made:^(loss|a=b)$', 'made:=loss/{a=b}'];
   dropCard('x==y', card(pattern!));
   dropCard('loss', card(pattern!)); // it has that one
@@ -92,13 +92,13 @@ test('a user’s chart accepts drops, has a right axis, and can be removed', () 
   dropCard(pattern!, card('p,q'));
   dropCard(formula!, card('='));
   assert.deepEqual([overlaid('p,q').sort(), overlaid('=')], [['a=b', 'loss', 'x==y'], []]);
-  removeMade('=loss/{a=b}');
+  removeCustomChart('=loss/{a=b}');
   assert.equal(card(formula!), undefined);
 });
 
 test('pinned cards and users’ charts are not counted twice', () => {
   pinnedCards.value = ['loss', 'a'];
-  madeCharts.value = ['loss|a'];
+  customCharts.value = ['loss|a'];
   tagFilter.value = 'loss';
   assert.deepEqual([matchedCount.value, cardCount.value], [1, HOSTILE.length]);
   tagFilter.value = '';

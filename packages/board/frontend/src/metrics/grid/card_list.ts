@@ -5,11 +5,11 @@ import type { Run, Tag } from '../../api/types.ts';
 import type { CardSpec } from '../../cards/card.ts';
 import { pinnedCards } from '../../cards/card_address.ts';
 import { cardKinds, kindOf } from '../../cards/registry.ts';
-import { isMadeLayout, layouts, layoutTag } from '../../custom/layouts.ts';
+import { isUserLayout, layouts, layoutTag } from '../../custom/layouts.ts';
 import { nameFilter } from '../../runs/run_query.ts';
 import { visibleRuns } from '../../runs/visible_runs.ts';
 import { overlays } from '../../scalars/settings/chart_settings.ts';
-import { madeCards, scalarTags } from '../../scalars/settings/custom_charts.ts';
+import { customCards, scalarTags } from '../../scalars/settings/custom_charts.ts';
 import { parseOverlay } from '../../scalars/settings/overlay_items.ts';
 import { loaded, seriesByTag, tags } from '../../state/catalogue.ts';
 import { kindFilter, tagFilter } from './grid_address.ts';
@@ -55,7 +55,7 @@ const everyCard = computed(() => {
       found.push({ id: cardId(tag, run), kind: tag.kind, tag, overlays: [], run, name: tag.name });
     }
   }
-  // Layouts that a reader made, beside those that a log has.
+  // Layouts that a user created, beside those that a log has.
   const written = new Set(found.map((card) => card.id));
   for (const name of Object.keys(layouts.value)) {
     const tag = layoutTag(name);
@@ -68,16 +68,16 @@ const everyCard = computed(() => {
 /** The runs that a card shows. */
 export function runsOf(card: CardSpec): Run[] {
   if (card.run) return [card.run];
-  if (isMadeLayout(card.tag)) return visibleRuns.value;
+  if (isUserLayout(card.tag)) return visibleRuns.value;
   const having = new Set<number>();
-  for (const tag of [...(card.made?.tags ?? [card.tag]), ...card.overlays]) {
+  for (const tag of [...(card.custom?.tags ?? [card.tag]), ...card.overlays]) {
     for (const one of seriesByTag.value.get(tag.id) ?? []) having.add(one.run);
   }
   return visibleRuns.value.filter((run) => having.has(run.id));
 }
 
 export const PINNED = '*pinned';
-export const MADE = '*made';
+export const CUSTOM = '*made';
 
 const filtered = computed(() => {
   const kind = kindFilter.value;
@@ -89,15 +89,15 @@ const filtered = computed(() => {
 /** The error of the filter; null: it is valid. */
 export const filterError = computed(() => filter.value?.error ?? null);
 
-/** The sections of the page: what is pinned, what was made, then the folders of tags. */
+/** The sections of the page: what is pinned, custom charts, then the folders of tags. */
 export const sections = computed<Section<CardLeaf>[]>(() => {
   const kinds = cardKinds().map((kind) => kind.kind);
   const all = sectionsOf(filtered.value, kinds);
-  const made = madeCards(overlaysOf).map((card) => ({ ...card, name: card.tag.name }));
-  if (made.length > 0)
-    all.unshift({ path: MADE, title: 'Your charts', depth: 0, count: made.length, cards: made });
+  const custom = customCards(overlaysOf).map((card) => ({ ...card, name: card.tag.name }));
+  if (custom.length > 0)
+    all.unshift({ path: CUSTOM, title: 'Your charts', depth: 0, count: custom.length, cards: custom });
   if (pinnedCards.value.length === 0) return all;
-  const byId = new Map([...everyCard.value, ...made].map((card) => [card.id, card]));
+  const byId = new Map([...everyCard.value, ...custom].map((card) => [card.id, card]));
   const cards = pinnedCards.value.flatMap((id) => byId.get(id) ?? []);
   if (cards.length === 0) return all;
   return [{ path: PINNED, title: 'Pinned', depth: 0, count: cards.length, cards }, ...all];

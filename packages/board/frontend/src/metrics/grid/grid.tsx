@@ -27,18 +27,18 @@ export function Grid() {
     return () => observer.disconnect();
   }, []);
   // The address may name another scroll position: at first, and after going back.
-  const wanted = scrolled.value;
+  const requested = scrolled.value;
   const own = useRef(0);
   useLayoutEffect(() => {
     const element = scroller.current!;
-    if (wanted !== own.current && gridWidth.value > 0) {
+    if (requested !== own.current && gridWidth.value > 0) {
       // There may be less to scroll than the address thinks.
-      element.scrollTop = wanted;
+      element.scrollTop = requested;
       own.current = Math.round(element.scrollTop);
       scrolled.value = own.current;
       setWindow({ top: element.scrollTop, height: element.clientHeight });
     }
-  }, [wanted, gridWidth.value > 0]);
+  }, [requested, gridWidth.value > 0]);
 
   const placed = layout.value;
   const seen =

@@ -3,8 +3,13 @@
 import { useRef, useState } from 'preact/hooks';
 import { FormLayer } from '../../controls/form_layer.tsx';
 import { Icon } from '../../controls/icons.tsx';
-import { FUNCTIONS, parseMade, tagsOfPattern, variablesOf } from '../../scalars/settings/chart_formula.ts';
-import { madeCharts } from '../../scalars/settings/chart_settings.ts';
+import {
+  FUNCTIONS,
+  parseCustomChart,
+  tagsOfPattern,
+  variablesOf,
+} from '../../scalars/settings/chart_formula.ts';
+import { customCharts } from '../../scalars/settings/chart_settings.ts';
 import { scalarTags } from '../../scalars/settings/custom_charts.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { counted } from '../../units/numbers.ts';
@@ -30,7 +35,7 @@ export function NewChart() {
             onSubmit={(event) => {
               event.preventDefault();
               if (!ok) return;
-              if (!madeCharts.value.includes(text)) madeCharts.value = [...madeCharts.value, text];
+              if (!customCharts.value.includes(text)) customCharts.value = [...customCharts.value, text];
               setText('');
               close();
             }}
@@ -62,7 +67,7 @@ function found(text: string): { ok: boolean; message: string } {
     const message = `All matching tags are drawn on one chart. Expressions may use + − * / ( ), ${FUNCTIONS.join(', ')}; a tag in {braces} may contain any character.`;
     return { ok: false, message };
   }
-  const { kind, text: written } = parseMade(text);
+  const { kind, text: written } = parseCustomChart(text);
   if (kind === 'expression') {
     const { tags, missing } = variablesOf(written, scalarTags.value);
     if (missing.length > 0)

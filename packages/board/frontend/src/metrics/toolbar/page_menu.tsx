@@ -14,7 +14,7 @@ import { cardWidth, shutFolders } from '../grid/grid_address.ts';
 export function PageMenu() {
   const shown = sections.value.flatMap((section) =>
     section.cards.flatMap((card) =>
-      card.kind === 'scalar' ? [...(card.made?.tags ?? [card.tag]), ...card.overlays] : [],
+      card.kind === 'scalar' ? [...(card.custom?.tags ?? [card.tag]), ...card.overlays] : [],
     ),
   );
   const ids = [...new Set(shown.map((tag) => tag.id))];

@@ -55,9 +55,9 @@ function viewOf(state: Record<string, unknown>, place: number): BookmarkedView {
 }
 
 /** The viewing direction of a state; its distances have other units. */
-function cameraOf(said: unknown): Camera | null {
-  if (typeof said !== 'object' || said === null) return null;
-  const { position, target } = said as Record<string, unknown>;
+function cameraOf(value: unknown): Camera | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { position, target } = value as Record<string, unknown>;
   const [from, to] = [numbersOf(position), numbersOf(target)];
   if (from.length !== 3) return null;
   const [x, y, z] = from.map((value, k) => value - (to[k] ?? 0)) as [number, number, number];
@@ -65,8 +65,8 @@ function cameraOf(said: unknown): Camera | null {
   return distance > 0 ? turned(frontCamera, Math.atan2(x, z), Math.asin(y / distance)) : null;
 }
 
-const numberOf = (said: unknown): number | null =>
-  typeof said === 'number' && Number.isFinite(said) ? said : null;
-const numbersOf = (said: unknown): number[] =>
-  Array.isArray(said) ? said.filter((value): value is number => Number.isFinite(value)) : [];
-const textOf = (said: unknown): string => (typeof said === 'string' ? said : '');
+const numberOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+const numbersOf = (value: unknown): number[] =>
+  Array.isArray(value) ? value.filter((one): one is number => Number.isFinite(one)) : [];
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

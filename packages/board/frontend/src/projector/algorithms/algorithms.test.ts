@@ -146,7 +146,7 @@ test('each row of the affinities has the perplexity asked for', () => {
 });
 
 for (const dims of [2, 3] as const) {
-  test(`the gradient of t-SNE in ${dims}D is the slope of its cost`, () => {
+  test(`the gradient of t-SNE in ${dims}D is the derivative of its cost`, () => {
     const rows = 30;
     const p = affinitiesOf(allNeighbours(cloud(rows, 6, 13), rows, 6, 12), rows, 4);
     const initial = Float64Array.from(cloud(rows, dims, 17));

@@ -66,12 +66,12 @@ const MOST_ROUNDS = 400;
 
 /** The `count` greatest eigenvalues of a positive semidefinite matrix [n, n], by subspace iteration. */
 export function greatestEigen(matrix: Float64Array, n: number, count: number): Eigen {
-  const wanted = Math.min(count, n);
+  const requested = Math.min(count, n);
   if (n <= SMALL) {
     const { values, vectors } = jacobi(matrix, n);
-    return { values: values.slice(0, wanted), vectors: vectors.slice(0, wanted) };
+    return { values: values.slice(0, requested), vectors: vectors.slice(0, requested) };
   }
-  const size = Math.min(n, wanted + EXTRA);
+  const size = Math.min(n, requested + EXTRA);
   const random = seeded(7);
   let basis = Array.from({ length: size }, () => Float64Array.from({ length: n }, () => gaussian(random)));
   let values = new Float64Array(size);
@@ -87,14 +87,14 @@ export function greatestEigen(matrix: Float64Array, n: number, count: number): E
     // Rayleigh-Ritz: the best vectors within the subspace; then one more iteration.
     const ritz = jacobi(small, size);
     let change = 0;
-    for (let i = 0; i < wanted; i++) change = Math.max(change, Math.abs(ritz.values[i]! - values[i]!));
+    for (let i = 0; i < requested; i++) change = Math.max(change, Math.abs(ritz.values[i]! - values[i]!));
     values = ritz.values as Float64Array<ArrayBuffer>;
     const settled = change <= 1e-10 * Math.max(values[0]!, 1e-300);
     basis = combine(settled ? basis : images, ritz.vectors, n);
     if (settled) break;
   }
   orthonormalise(basis, random);
-  return { values: values.slice(0, wanted), vectors: basis.slice(0, wanted).map(upright) };
+  return { values: values.slice(0, requested), vectors: basis.slice(0, requested).map(upright) };
 }
 
 function combine(vectors: Float64Array[], weights: Float64Array[], n: number) {

@@ -18,17 +18,17 @@ export function nearestTo(
 ): Near[] {
   const distances = distancesTo(points, rows, dims, index, metric);
   const order = Array.from({ length: rows }, (_, i) => i).filter((i) => i !== index);
-  const wanted = Math.min(count, order.length);
+  const requested = Math.min(count, order.length);
   // Sorting all 100,000 distances on each click is slow, so the limit is found first.
   let limit = Infinity;
-  if (wanted > 0 && wanted < order.length / 4) {
+  if (requested > 0 && requested < order.length / 4) {
     const sorted = Float64Array.from(order, (i) => distances[i]!).sort();
-    limit = sorted[wanted - 1]!;
+    limit = sorted[requested - 1]!;
   }
   return order
     .filter((i) => distances[i]! <= limit)
     .sort((a, b) => distances[a]! - distances[b]! || a - b)
-    .slice(0, wanted)
+    .slice(0, requested)
     .map((i) => ({ index: i, distance: distances[i]! }));
 }
 

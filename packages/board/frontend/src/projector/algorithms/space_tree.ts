@@ -159,9 +159,9 @@ export class SpaceTree {
 
   private grow(): void {
     const twice = <T extends Int32Array | Float64Array>(from: T): T => {
-      const made = new (from.constructor as new (n: number) => T)(from.length * 2);
-      made.set(from as never);
-      return made;
+      const larger = new (from.constructor as new (n: number) => T)(from.length * 2);
+      larger.set(from as never);
+      return larger;
     };
     this.child = twice(this.child);
     this.count = twice(this.count);

@@ -56,9 +56,9 @@ export class Tsne {
     const momentum = MOMENTUM[this.iteration < EXAGGERATED_ROUNDS ? 0 : 1];
     const { y, speed, gain, gradient, dims, rows } = this;
     for (let i = 0; i < y.length; i++) {
-      const slope = gradient[i]!;
-      gain[i] = Math.sign(slope) === Math.sign(speed[i]!) ? Math.max(0.01, gain[i]! * 0.8) : gain[i]! + 0.2;
-      speed[i] = momentum * speed[i]! - this.learningRate * gain[i]! * slope;
+      const partial = gradient[i]!;
+      gain[i] = Math.sign(partial) === Math.sign(speed[i]!) ? Math.max(0.01, gain[i]! * 0.8) : gain[i]! + 0.2;
+      speed[i] = momentum * speed[i]! - this.learningRate * gain[i]! * partial;
       y[i]! += speed[i]!;
     }
     for (let d = 0; d < dims; d++) {

@@ -77,8 +77,8 @@ export const labelColumn = computed(
 
 export const colourColumn = computed(() => {
   if (colourBy.value === '-') return undefined;
-  const wanted = labels.value.find((c) => c.name === colourBy.value);
-  if (wanted) return wanted;
+  const column = labels.value.find((c) => c.name === colourBy.value);
+  if (column) return column;
   // A column with few distinct values makes a useful colouring; names of points do not.
   const fitting = labels.value.filter((c) => c.distinct > 1 && c.distinct <= 20);
   return fitting.find((c) => !c.numeric) ?? fitting[0];

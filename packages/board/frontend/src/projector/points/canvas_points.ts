@@ -15,19 +15,19 @@ export function canvasPainter(canvas: HTMLCanvasElement): PointPainter | null {
 
   function disc(rgb: number, diameter: number): HTMLCanvasElement {
     const key = rgb * 128 + diameter;
-    let made = discs.get(key);
-    if (!made) {
+    let disc = discs.get(key);
+    if (!disc) {
       if (discs.size > MOST_DISCS) discs.clear();
-      made = document.createElement('canvas');
-      made.width = made.height = diameter + 2;
-      const pen = made.getContext('2d')!;
+      disc = document.createElement('canvas');
+      disc.width = disc.height = diameter + 2;
+      const pen = disc.getContext('2d')!;
       pen.fillStyle = `#${rgb.toString(16).padStart(6, '0')}`;
       pen.beginPath();
       pen.arc(diameter / 2 + 1, diameter / 2 + 1, diameter / 2, 0, 2 * Math.PI);
       pen.fill();
-      discs.set(key, made);
+      discs.set(key, disc);
     }
-    return made;
+    return disc;
   }
 
   return {

@@ -119,7 +119,7 @@ export const drawn = computed<Drawn | null>(() => {
     return { positions: placedColumns(columns), index: null, flat: true };
   }
   const found = layout.value;
-  if (!found?.y || found.key !== wantedKey.value) return null;
+  if (!found?.y || found.key !== requestedKey.value) return null;
   const all = found.index.length === shown.count;
   return {
     positions: placedRows(found.y, found.dims),
@@ -128,7 +128,7 @@ export const drawn = computed<Drawn | null>(() => {
   };
 });
 
-const wanted = computed<{ shown: PointTable; options: LayoutOptions; index: Int32Array } | null>(() => {
+const requested = computed<{ shown: PointTable; options: LayoutOptions; index: Int32Array } | null>(() => {
   const shown = table.value;
   const how = method.value;
   if (!shown || (how !== 'tsne' && how !== 'umap')) return null;
@@ -144,12 +144,12 @@ const wanted = computed<{ shown: PointTable; options: LayoutOptions; index: Int3
   return { shown, options, index };
 });
 
-const wantedKey = computed(() =>
-  wanted.value
+const requestedKey = computed(() =>
+  requested.value
     ? JSON.stringify([
-        wanted.value.shown.info.id,
-        wanted.value.shown.info.version,
-        wanted.value.options,
+        requested.value.shown.info.id,
+        requested.value.shown.info.version,
+        requested.value.options,
         spherical.value,
       ])
     : (layout.value?.key ?? ''),
@@ -170,9 +170,9 @@ export function followProjection(): () => void {
     runComponents(shown, points);
   });
   const endLayout = effect(() => {
-    const key = wantedKey.value;
+    const key = requestedKey.value;
     void again.value;
-    const what = wanted.value;
+    const what = requested.value;
     const points = values.value;
     if (!what || !points) {
       if (layoutWorker) post(layoutWorker, { kind: 'pause' });

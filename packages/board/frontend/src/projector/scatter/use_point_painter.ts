@@ -9,7 +9,7 @@ import { webglPainter } from '../points/webgl_points.ts';
 /**
  * Args:
  *   canvas: must be a new element whenever `onCanvas` changes, because a canvas keeps its kind of context.
- *   plain: whether the plain canvas is wanted.
+ *   plain: whether the plain canvas is requested.
  * Returns: the painter, null until the first layout; and whether it paints without WebGL.
  */
 export function usePointPainter(
@@ -25,16 +25,16 @@ export function usePointPainter(
       event.preventDefault();
       fallback.value = true;
     };
-    const made = withoutWebgl ? canvasPainter(element) : webglPainter(element);
-    if (!made) {
+    const created = withoutWebgl ? canvasPainter(element) : webglPainter(element);
+    if (!created) {
       fallback.value = true;
       return;
     }
-    painter.current = made;
+    painter.current = created;
     element.addEventListener('webglcontextlost', lost);
     return () => {
       element.removeEventListener('webglcontextlost', lost);
-      made.dispose();
+      created.dispose();
       painter.current = null;
     };
   }, [withoutWebgl, fallback, canvas]);

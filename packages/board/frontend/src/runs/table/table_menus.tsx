@@ -41,13 +41,13 @@ function possibleColumns(): [column: string, name: string][] {
 export function ColumnsMenu() {
   const button = useRef<HTMLButtonElement>(null);
   const [open, setOpen] = useState(false);
-  const [wanted, setWanted] = useState('');
+  const [requested, setRequested] = useState('');
   const close = () => {
     setOpen(false);
     button.current?.focus({ preventScroll: true });
   };
   const all = open ? possibleColumns() : [];
-  const word = wanted.trim().toLowerCase();
+  const word = requested.trim().toLowerCase();
   // Shown columns are first, so that they are easy to find.
   const matching = all.filter(([, name]) => word === '' || fuzzy(name.toLowerCase(), word));
   const isShown = (column: string) => columns.value.includes(column);
@@ -75,8 +75,8 @@ export function ColumnsMenu() {
             aria-label="Find a column"
             placeholder="Find a hyperparameter or a tag"
             spellcheck={false}
-            value={wanted}
-            onInput={(event) => setWanted(event.currentTarget.value)}
+            value={requested}
+            onInput={(event) => setRequested(event.currentTarget.value)}
           />
           <div class="column-list">
             {found.slice(0, MOST_LISTED).map(([column, name]) => (

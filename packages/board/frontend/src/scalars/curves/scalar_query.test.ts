@@ -58,8 +58,8 @@ test('queries are of the runs or of their groups, and expressions join by the la
   grouping.groupBy.value = '';
   grouping.groupCenter.value = 'mean';
   const expression = { text: 'v0/v1', variables: { v0: 7, v1: 8 } };
-  const made = query.queryOf({ ...part, expression }, runs.value, null, settings, null, 100);
-  assert.deepEqual([made.tag, made.expression, made.join], [undefined, 'v0/v1', 'last']);
+  const built = query.queryOf({ ...part, expression }, runs.value, null, settings, null, 100);
+  assert.deepEqual([built.tag, built.expression, built.join], [undefined, 'v0/v1', 'last']);
   assert.deepEqual(tagsOfPart({ ...part, expression }), [7, 8]);
 });
 

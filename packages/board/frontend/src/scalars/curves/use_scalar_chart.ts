@@ -60,12 +60,12 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
   const style = styleOfCard(id);
   const zoom = zoomOf(id);
   const drawn = drawnRuns(runs, parts.length);
-  const wanted = curveSettings(style.smooth);
+  const requested = curveSettings(style.smooth);
   const groups = groupsOfRuns(drawn);
   const queriesAt = (px: number) =>
-    parts.map((part) => queryOf(part, drawn, groups, wanted, zoom?.x ?? null, px));
+    parts.map((part) => queryOf(part, drawn, groups, requested, zoom?.x ?? null, px));
   const px = Math.max(PX_STEP, Math.ceil((width - 40) / PX_STEP) * PX_STEP);
-  const request = { parts, groups, settings: wanted, queries: queriesAt(px) };
+  const request = { parts, groups, settings: requested, queries: queriesAt(px) };
   const state = useCurves(request, drawn);
 
   const { shown } = state;
@@ -75,7 +75,7 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
     return finish ? finish(of, nameOf) : styledCurves(of, nameOf);
   };
   const curves = useMemo(() => (shown ? curvesOf(shown) : []), [shown, finish, ...looks]);
-  const settings = shown?.settings ?? wanted;
+  const settings = shown?.settings ?? requested;
   const scale = style.y ?? yScale.value;
   const outliers = style.out ?? ignoreOutliers.value;
   const view = useMemo(

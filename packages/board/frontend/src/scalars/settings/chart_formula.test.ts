@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Run, Tag } from '../../api/types.ts';
 import { groupsOf } from '../../runs/run_groups.ts';
-import { MOST_TAGS, parseMade, tagsOfPattern, variablesOf } from './chart_formula.ts';
+import { MOST_TAGS, parseCustomChart, tagsOfPattern, variablesOf } from './chart_formula.ts';
 
 const tag = (name: string, id: number): Tag => ({
   id,
@@ -51,7 +51,7 @@ test('a pattern takes the tags that it matches, at most as many as a chart can h
     Array.from({ length: 50 }, (_, i) => tag(`w${i}`, i)),
   );
   assert.deepEqual([many.tags.length, many.count], [MOST_TAGS, 50]);
-  assert.deepEqual(parseMade('= a / b'), { text: 'a / b', kind: 'expression' });
+  assert.deepEqual(parseCustomChart('= a / b'), { text: 'a / b', kind: 'expression' });
 });
 
 test('runs are grouped by a pattern, a folder or a hyperparameter', () => {

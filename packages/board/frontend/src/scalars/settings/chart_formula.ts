@@ -8,12 +8,12 @@ export const MOST_TAGS = 32;
 export const FUNCTIONS = ['log', 'log2', 'log10', 'abs', 'sqrt', 'exp', 'min', 'max'];
 
 /** A chart as it was written: `PATTERN` of tags, or `=EXPRESSION` of tags by name, or in braces. */
-export interface Made {
+export interface CustomChart {
   text: string;
   kind: 'pattern' | 'expression';
 }
 
-export function parseMade(text: string): Made {
+export function parseCustomChart(text: string): CustomChart {
   return text.startsWith('=')
     ? { text: text.slice(1).trim(), kind: 'expression' }
     : { text, kind: 'pattern' };

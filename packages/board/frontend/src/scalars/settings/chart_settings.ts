@@ -30,7 +30,7 @@ export const zooms = urlSignal<string[]>('z', list, []);
 /** Tags that were dropped on a card's chart: overlay_items.ts. */
 export const overlays = urlSignal<string[]>('over', list, []);
 /** Charts of several tags or of an expression, as they were written: chart_formula.ts. */
-export const madeCharts = urlSignal<string[]>('made', list, []);
+export const customCharts = urlSignal<string[]>('made', list, []);
 /** What cards have of their own: card_style.ts. */
 export const cardStyles = urlSignal<string[]>('card', list, []);
 /** Ids of cards that show the values of the selected steps under their charts. */

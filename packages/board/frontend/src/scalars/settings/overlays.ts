@@ -14,7 +14,7 @@ const put = (next: Overlay[]): void => {
 
 /** The card's own tags, without those that were dropped on it. */
 export const ownTags = (card: CardSpec) =>
-  card.made ? (card.made.kind === 'pattern' ? card.made.tags : []) : [card.tag];
+  card.custom ? (card.custom.kind === 'pattern' ? card.custom.tags : []) : [card.tag];
 
 /** Puts further tags on a card's chart; those that it shows already stay as they are. */
 export function addOverlays(card: CardSpec, tags: Tag[]): void {

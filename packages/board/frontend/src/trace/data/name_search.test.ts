@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NameSearch, type SearchWorker } from './name_search.ts';
 
-/** A worker that answers when it is told to, and never while it is stuck. */
-class ToldWorker implements SearchWorker {
+/** A worker that replies when the test says so, and never while it is stuck. */
+class FakeWorker implements SearchWorker {
   onmessage: ((event: MessageEvent) => void) | null = null;
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   ended = false;
 
   postMessage(message: unknown): void {
     const { pattern } = message as { pattern?: string };
-    if (pattern !== undefined) this.asked.push(pattern);
+    if (pattern !== undefined) this.requests.push(pattern);
   }
 
   terminate(): void {
@@ -22,11 +22,11 @@ class ToldWorker implements SearchWorker {
   }
 }
 
-function made(mostMs: number): { search: NameSearch; workers: ToldWorker[] } {
-  const workers: ToldWorker[] = [];
+function searchWithin(mostMs: number): { search: NameSearch; workers: FakeWorker[] } {
+  const workers: FakeWorker[] = [];
   const search = new NameSearch(
     () => {
-      workers.push(new ToldWorker());
+      workers.push(new FakeWorker());
       return workers.at(-1)!;
     },
     ['a'],
@@ -36,29 +36,29 @@ function made(mostMs: number): { search: NameSearch; workers: ToldWorker[] } {
 }
 
 test('the time limit of a search starts when its worker has the names', async () => {
-  const { search, workers } = made(20);
+  const { search, workers } = searchWithin(20);
   const answer = search.find('x');
   await new Promise((resolve) => setTimeout(resolve, 60));
-  assert.deepEqual(workers[0]!.asked, []);
+  assert.deepEqual(workers[0]!.requests, []);
   workers[0]!.say({ ready: true });
-  assert.deepEqual(workers[0]!.asked, ['x']);
+  assert.deepEqual(workers[0]!.requests, ['x']);
   workers[0]!.say({ found: [3] });
   assert.deepEqual((await answer)!.found, [3]);
 });
 
 test('the newest pattern is searched next, those between are skipped', async () => {
-  const { search, workers } = made(10_000);
+  const { search, workers } = searchWithin(10_000);
   workers[0]!.say({ ready: true });
   const [first, second, third] = ['a', 'b', 'c'].map((pattern) => search.find(pattern));
   assert.equal(await second, null);
   workers[0]!.say({ found: [1] });
   workers[0]!.say({ found: [2] });
   assert.deepEqual([(await first)!.found, (await third)!.found], [[1], [2]]);
-  assert.deepEqual(workers[0]!.asked, ['a', 'c']);
+  assert.deepEqual(workers[0]!.requests, ['a', 'c']);
 });
 
 test('an endless pattern is stopped with its worker, and the next one gets a new worker', async () => {
-  const { search, workers } = made(20);
+  const { search, workers } = searchWithin(20);
   workers[0]!.say({ ready: true });
   const stuck = search.find('(a+)+$');
   const next = search.find('b');
@@ -73,7 +73,7 @@ test('an endless pattern is stopped with its worker, and the next one gets a new
 });
 
 test('an invalid pattern is reported', async () => {
-  const { search, workers } = made(1000);
+  const { search, workers } = searchWithin(1000);
   workers[0]!.say({ ready: true });
   const answer = search.find('(');
   workers[0]!.say({ error: 'unterminated group' });

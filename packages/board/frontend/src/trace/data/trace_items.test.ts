@@ -53,10 +53,10 @@ test('the items of a window equal those of a full scan', () => {
     ] as [number, number, number][]) {
       const [from, to] = itemsBetween(items, l, t0, t1);
       const found = Array.from({ length: to - from }, (_, k) => from + k);
-      const wanted = Array.from(lane, (_, i) => i).filter(
+      const expected = Array.from(lane, (_, i) => i).filter(
         (i) => lane[i] === l && start[i]! + dur[i]! >= t0 && start[i]! <= t1,
       );
-      assert.deepEqual(found, wanted);
+      assert.deepEqual(found, expected);
     }
   }
 });
@@ -96,8 +96,8 @@ test('replies about different tracks are joined and keep their names', () => {
     [300, 'c'],
   ] as [number, string][]) {
     const [from, to] = itemsBetween(items, lane, 0, 20);
-    const said = Array.from({ length: to - from }, (_, k) => items.names[items.columns.name[from + k]!]);
-    assert.deepEqual(said, [name, 'both']);
+    const names = Array.from({ length: to - from }, (_, k) => items.names[items.columns.name[from + k]!]);
+    assert.deepEqual(names, [name, 'both']);
     assert.equal(items.columns.slice[from], 2 * lane);
   }
 });
@@ -114,11 +114,11 @@ test('a wait begins no earlier than the slice before it ends', () => {
 
 test('a fetched range suffices for a pan and a small zoom only', () => {
   const duration = 1e6;
-  const asked = windowToRequest(400_000, 500_000, 1000, duration, 0.5);
-  assert.ok(asked.t0 <= 350_000 && asked.t1 >= 550_000 && asked.px === 2000);
-  assert.ok(stillSufficient(asked, 440_000, 540_000, 1000, duration));
-  assert.ok(!stillSufficient(asked, 480_000, 580_000, 1000, duration));
-  assert.ok(!stillSufficient(asked, 440_000, 460_000, 1000, duration));
+  const requested = windowToRequest(400_000, 500_000, 1000, duration, 0.5);
+  assert.ok(requested.t0 <= 350_000 && requested.t1 >= 550_000 && requested.px === 2000);
+  assert.ok(stillSufficient(requested, 440_000, 540_000, 1000, duration));
+  assert.ok(!stillSufficient(requested, 480_000, 580_000, 1000, duration));
+  assert.ok(!stillSufficient(requested, 440_000, 460_000, 1000, duration));
   assert.deepEqual(windowToRequest(-1e4, 1.01e6, 1020, duration, 0.5), { t0: 0, t1: duration, px: 1000 });
   assert.ok(stillSufficient({ t0: 0, t1: duration, px: 1000 }, -1e4, 1.01e6, 1000, duration));
 });
@@ -131,11 +131,11 @@ test('a fetched range suffices for the window it was requested for', () => {
     const t0 = (next() * 3 - 1.5) * 10 ** (9 * next());
     const width = 100 + Math.floor(5000 * next());
     const around = [0.04, 0.5][turn % 2]!;
-    const asked = windowToRequest(t0, t0 + span, width, duration, around);
-    const about = JSON.stringify({ t0, span, width, duration, asked });
-    assert.ok(asked.px >= 16 && asked.px <= 8192, about);
-    assert.ok(asked.t0 >= 0 && asked.t1 <= duration, about);
-    assert.ok(stillSufficient(asked, t0, t0 + span, width, duration), about);
+    const requested = windowToRequest(t0, t0 + span, width, duration, around);
+    const about = JSON.stringify({ t0, span, width, duration, requested });
+    assert.ok(requested.px >= 16 && requested.px <= 8192, about);
+    assert.ok(requested.t0 >= 0 && requested.t1 <= duration, about);
+    assert.ok(stillSufficient(requested, t0, t0 + span, width, duration), about);
   }
 });
 

@@ -7,7 +7,7 @@ import { stillSufficient, type TraceItems, type Window, windowToRequest } from '
 
 /** Traces with more tracks than this are fetched for the visible tracks only. */
 const MANY_TRACKS = 64;
-/** A zoom continues while a reply is pending, so two requests may be in flight. */
+/** A zoom continues while a reply is pending, so two requests may be in pending. */
 const MOST_UNDER_WAY = 2;
 /** After this long without a movement, the surroundings of the window and its memory curves are fetched. */
 const REST_MS = 140;
@@ -15,7 +15,7 @@ const REST_MS = 140;
 const BESIDE = 0.04;
 const AROUND = 0.5;
 
-export interface Wanted {
+export interface WindowRequest {
   t0: number;
   t1: number;
   width: number;
@@ -53,8 +53,8 @@ export class TraceModel {
   private opening = false;
   private turn = 0;
   private readonly underWay = new Set<UnderWay>();
-  private wanted: Wanted | null = null;
-  private failed: Wanted | null = null;
+  private requested: WindowRequest | null = null;
+  private failed: WindowRequest | null = null;
   private rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(id: number) {
@@ -74,7 +74,7 @@ export class TraceModel {
 
   /** Whether the items are as fine as the window needs. */
   get settled(): boolean {
-    return this.wanted !== null && this.serves(this.wanted);
+    return this.requested !== null && this.serves(this.requested);
   }
 
   touch(): void {
@@ -96,7 +96,7 @@ export class TraceModel {
         this.had = null;
       }
       this.touch();
-      this.ask();
+      this.request();
     } catch (error) {
       this.failure.value = messageOf(error);
     } finally {
@@ -109,7 +109,7 @@ export class TraceModel {
     if (this.failure.peek() !== null) void this.open(width);
     this.failed = null;
     this.windowFailure.value = null;
-    this.ask();
+    this.request();
   }
 
   private async fetchWhole(width: number): Promise<void> {
@@ -126,99 +126,99 @@ export class TraceModel {
   }
 
   /** Sets the visible window; fetches it unless present or requested items suffice. */
-  show(wanted: Wanted): void {
-    this.wanted = wanted;
-    this.ask();
+  show(requested: WindowRequest): void {
+    this.requested = requested;
+    this.request();
   }
 
   private get many(): boolean {
     return (this.header.peek()?.lanes.length ?? 0) > MANY_TRACKS;
   }
 
-  private ask(): void {
-    const { wanted } = this;
-    if (!wanted || !this.header.peek() || !(wanted.t1 > wanted.t0)) return;
-    if (this.serves(wanted)) {
+  private request(): void {
+    const { requested } = this;
+    if (!requested || !this.header.peek() || !(requested.t1 > requested.t0)) return;
+    if (this.serves(requested)) {
       this.restSoon();
       return;
     }
-    if (this.failed && same(this.failed, wanted)) return;
-    for (const flight of this.underWay) {
-      if (flight.ahead) {
-        flight.stop.abort();
-        this.underWay.delete(flight);
-      } else if (this.good(flight.window, flight.lanes, wanted)) return;
+    if (this.failed && same(this.failed, requested)) return;
+    for (const pending of this.underWay) {
+      if (pending.ahead) {
+        pending.stop.abort();
+        this.underWay.delete(pending);
+      } else if (this.good(pending.window, pending.lanes, requested)) return;
     }
     if (this.underWay.size >= MOST_UNDER_WAY) return; // the first reply sends the next request
     // A pan needs the surroundings next; a zoom does not.
     const had = this.had;
-    const span = wanted.t1 - wanted.t0;
-    const panned = had && Math.abs(span / wanted.width / ((had.t1 - had.t0) / had.px) - 1) < 0.05;
-    void this.fetchWindow(wanted, panned ? AROUND : BESIDE, false);
+    const span = requested.t1 - requested.t0;
+    const panned = had && Math.abs(span / requested.width / ((had.t1 - had.t0) / had.px) - 1) < 0.05;
+    void this.fetchWindow(requested, panned ? AROUND : BESIDE, false);
   }
 
-  private async fetchWindow(wanted: Wanted, around: number, ahead: boolean): Promise<void> {
-    const window = windowToRequest(wanted.t0, wanted.t1, wanted.width, this.duration, around);
+  private async fetchWindow(requested: WindowRequest, around: number, ahead: boolean): Promise<void> {
+    const window = windowToRequest(requested.t0, requested.t1, requested.width, this.duration, around);
     if (!(window.t1 > window.t0)) return;
-    const lanes = this.many ? [...wanted.lanes].sort((a, b) => a - b) : null;
+    const lanes = this.many ? [...requested.lanes].sort((a, b) => a - b) : null;
     const turn = ++this.turn;
-    const flight: UnderWay = {
+    const pending: UnderWay = {
       turn,
       window,
       lanes: lanes && new Set(lanes),
       ahead,
       stop: new AbortController(),
     };
-    this.underWay.add(flight);
+    this.underWay.add(pending);
     try {
-      const { items } = await fetchCut(this.id, window, lanes, flight.stop.signal);
+      const { items } = await fetchCut(this.id, window, lanes, pending.stop.signal);
       if (turn > this.hadTurn) {
         this.hadTurn = turn;
         this.items = items;
         this.had = window;
-        this.hadTracks = flight.lanes;
+        this.hadTracks = pending.lanes;
         this.failed = null;
         this.windowFailure.value = null;
         this.touch();
       }
     } catch (error) {
-      if (!flight.stop.signal.aborted) {
-        this.failed = wanted;
+      if (!pending.stop.signal.aborted) {
+        this.failed = requested;
         if (!ahead) this.windowFailure.value = messageOf(error);
       }
     } finally {
-      this.underWay.delete(flight);
+      this.underWay.delete(pending);
     }
-    this.ask();
+    this.request();
   }
 
-  private serves(wanted: Wanted): boolean {
-    return this.had !== null && this.good(this.had, this.hadTracks, wanted);
+  private serves(requested: WindowRequest): boolean {
+    return this.had !== null && this.good(this.had, this.hadTracks, requested);
   }
 
-  private good(window: Window, lanes: ReadonlySet<number> | null, wanted: Wanted): boolean {
-    if (!stillSufficient(window, wanted.t0, wanted.t1, wanted.width, this.duration)) return false;
-    return !this.many || (lanes !== null && wanted.lanes.every((lane) => lanes.has(lane)));
+  private good(window: Window, lanes: ReadonlySet<number> | null, requested: WindowRequest): boolean {
+    if (!stillSufficient(window, requested.t0, requested.t1, requested.width, this.duration)) return false;
+    return !this.many || (lanes !== null && requested.lanes.every((lane) => lanes.has(lane)));
   }
 
   private restSoon(): void {
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
-      if (this.wanted && !this.serves(this.wanted)) return;
-      const { t0, t1, width } = this.wanted ?? { t0: 0, t1: this.duration, width: 1200 };
+      if (this.requested && !this.serves(this.requested)) return;
+      const { t0, t1, width } = this.requested ?? { t0: 0, t1: this.duration, width: 1200 };
       const around = windowToRequest(t0, t1, width, this.duration, AROUND);
       void this.memory.load(around);
       const { had } = this;
       const there = had !== null && had.t0 <= Math.max(0, t0 - (t1 - t0) / 4);
-      if (this.wanted && !(there && had.t1 >= Math.min(this.duration, t1 + (t1 - t0) / 4))) {
-        if (this.failed && same(this.failed, this.wanted)) return;
-        if (this.underWay.size === 0) void this.fetchWindow(this.wanted, AROUND, true);
+      if (this.requested && !(there && had.t1 >= Math.min(this.duration, t1 + (t1 - t0) / 4))) {
+        if (this.failed && same(this.failed, this.requested)) return;
+        if (this.underWay.size === 0) void this.fetchWindow(this.requested, AROUND, true);
       }
     }, REST_MS);
   }
 }
 
-function same(a: Wanted, b: Wanted): boolean {
+function same(a: WindowRequest, b: WindowRequest): boolean {
   return (
     a.t0 === b.t0 &&
     a.t1 === b.t1 &&

@@ -259,9 +259,9 @@ function drawLabels(
     const room = Math.floor((Math.min(right, width) - begin - 2) / letter);
     const shown = shortened(safeText(items.names[items.columns.name[item]!]!, 300), room);
     if (!shown) continue;
-    const wanted = dim ? ink.faint : painted.tones[painted.tone[item]!]!.text;
-    if (wanted !== fill) {
-      fill = wanted;
+    const colour = dim ? ink.faint : painted.tones[painted.tone[item]!]!.text;
+    if (colour !== fill) {
+      fill = colour;
       on.fillStyle = fill;
     }
     on.fillText(shown, begin, y + height / 2 + 0.5);

@@ -32,14 +32,14 @@ const items = indexItems(
 
 test('a range extends slice by slice and shrinks the same way, past the first range', () => {
   let range: ExtendedRange = { from: { t0: 20, t1: 30 }, end: 30 };
-  const said: [number, number][] = [];
+  const ranges: [number, number][] = [];
   const go = (by: 1 | -1) => {
     range = extendedToNextItem(range, items, 0, by) ?? range;
     const { t0, t1 } = rangeOf(range);
-    said.push([t0, t1]);
+    ranges.push([t0, t1]);
   };
   for (const by of [1, 1, 1, -1, -1, -1, -1, 1, 1] as const) go(by);
-  assert.deepEqual(said, [
+  assert.deepEqual(ranges, [
     [20, 50],
     [20, 70],
     [20, 70],

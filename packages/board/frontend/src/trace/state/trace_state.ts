@@ -70,10 +70,10 @@ export const chosen = computed<TraceRow | null>(() => {
 export const MOST_COMPARED = 5;
 
 export const compared = computed<TraceRow[]>(() => {
-  const wanted = new Set(comparedSteps.value);
+  const requested = new Set(comparedSteps.value);
   const keys = keyOfTrace.value;
   return ofTheRun.value
-    .filter((row) => wanted.has(keys.get(row.id)!) && row.id !== chosen.value?.id)
+    .filter((row) => requested.has(keys.get(row.id)!) && row.id !== chosen.value?.id)
     .slice(0, MOST_COMPARED);
 });
 

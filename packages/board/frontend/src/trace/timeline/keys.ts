@@ -97,10 +97,11 @@ export function fit(): void {
   const slice = selectedSlice.peek();
   const area = selectedArea.peek();
   const range = area ?? (slice && { t0: slice.start, t1: slice.start + slice.dur });
-  const wanted = range && fitRange(range.t0, range.t1, duration.peek(), area ? 0.9 : 0.5);
+  const requested = range && fitRange(range.t0, range.t1, duration.peek(), area ? 0.9 : 0.5);
   const view = timeView.peek();
-  const there = wanted && Math.abs(wanted.t0 - view.t0) + Math.abs(wanted.t1 - view.t1) < spanOf(view) * 1e-3;
-  windowOfTime.value = wanted && !there ? wanted : null;
+  const there =
+    requested && Math.abs(requested.t0 - view.t0) + Math.abs(requested.t1 - view.t1) < spanOf(view) * 1e-3;
+  windowOfTime.value = requested && !there ? requested : null;
 }
 
 /** Marks the selected area or slice, else the time under the pointer; removes a mark that is there already. */

@@ -76,7 +76,7 @@ class CheckpointTensors:
             self._table = dict(TableReader(data, index_path(prefix)).items())
             header = BundleHeaderProto.FromString(self._table.pop(b"", b""))
         except (OpError, DecodeError) as error:
-            raise EmbeddingError(f"the checkpoint's index is damaged: {error}") from None
+            raise EmbeddingError(f"the checkpoint's index is corrupted: {error}") from None
         self._shards = header.num_shards
         self._swap = header.endianness == BundleHeaderProto.BIG
 
@@ -98,7 +98,7 @@ class CheckpointTensors:
                 found[name] = StoredTensor(name, dims[0], dims[1], entry)
         return found
 
-    def rows(self, tensor: StoredTensor, wanted: np.ndarray) -> np.ndarray:
+    def rows(self, tensor: StoredTensor, requested: np.ndarray) -> np.ndarray:
         """Returns [len(wanted), dims] of the tensor's own dtype. Raises: EmbeddingError.
 
         Args:
@@ -108,8 +108,8 @@ class CheckpointTensors:
         dtype = _NUMERIC[tensor.entry.dtype]
         if not tensor.entry.slices:
             whole = (0, tensor.rows, 0, tensor.dims)
-            return self._part(tensor.entry, tensor.name, whole, dtype, wanted)
-        out = np.zeros((len(wanted), tensor.dims), dtype)
+            return self._part(tensor.entry, tensor.name, whole, dtype, requested)
+        out = np.zeros((len(requested), tensor.dims), dtype)
         filled = np.zeros(out.shape, bool)
         for proto in tensor.entry.slices:
             extents = extents_of(proto, (tensor.rows, tensor.dims))
@@ -127,9 +127,9 @@ class CheckpointTensors:
                 entry = BundleEntryProto()
             if stored is None or entry.dtype != tensor.entry.dtype:
                 raise EmbeddingError(f"a slice of {tensor.name} is missing or of another type")
-            at = np.flatnonzero((wanted >= r0) & (wanted < r0 + rn))
+            at = np.flatnonzero((requested >= r0) & (requested < r0 + rn))
             if len(at):
-                part = self._part(entry, tensor.name, (r0, rn, c0, cn), dtype, wanted[at])
+                part = self._part(entry, tensor.name, (r0, rn, c0, cn), dtype, requested[at])
                 out[at, c0 : c0 + cn] = part
                 filled[at, c0 : c0 + cn] = True
         if not filled.all():
@@ -142,7 +142,7 @@ class CheckpointTensors:
         name: str,
         extent: tuple[int, int, int, int],
         dtype: np.dtype,
-        wanted: np.ndarray,
+        requested: np.ndarray,
     ) -> np.ndarray:
         first, rows, _, dims = extent
         row_bytes = dims * dtype.itemsize
@@ -154,21 +154,21 @@ class CheckpointTensors:
         path = shard_path(self._prefix, entry.shard_id, self._shards)
         fd = self._folder.open(path)
         try:
-            whole = len(wanted) == rows
-            data = read_rows(fd, entry.offset, row_bytes, wanted - first)
+            whole = len(requested) == rows
+            data = read_rows(fd, entry.offset, row_bytes, requested - first)
         except OSError as error:
             raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from None
         finally:
             os.close(fd)
-        if len(data) != len(wanted) * row_bytes:
+        if len(data) != len(requested) * row_bytes:
             raise EmbeddingError(f"{path} is cut off within {name}")
         if whole and masked_crc32c(data) != entry.crc32c:
             raise EmbeddingError(f"the bytes of {name} do not have the CRC that is stored for them")
-        values = np.frombuffer(data, dtype).reshape(len(wanted), dims)
+        values = np.frombuffer(data, dtype).reshape(len(requested), dims)
         return values.byteswap() if self._swap else values
 
 
-def read_rows(fd: int, offset: int, row_bytes: int, wanted: np.ndarray) -> bytes:
+def read_rows(fd: int, offset: int, row_bytes: int, requested: np.ndarray) -> bytes:
     """Returns rows of equal size, or fewer bytes at the end of the file.
 
     Args:
@@ -177,14 +177,14 @@ def read_rows(fd: int, offset: int, row_bytes: int, wanted: np.ndarray) -> bytes
       row_bytes: size of each row.
       wanted: [n] i64, increasing row numbers; consecutive ones are read at once.
     """
-    if not len(wanted):
+    if not len(requested):
         return b""
-    breaks = np.flatnonzero(np.diff(wanted) != 1) + 1
+    breaks = np.flatnonzero(np.diff(requested) != 1) + 1
     starts = np.concatenate(([0], breaks))
-    ends = np.concatenate((breaks, [len(wanted)]))
+    ends = np.concatenate((breaks, [len(requested)]))
     parts = []
     for begin, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        place = offset + int(wanted[begin]) * row_bytes
+        place = offset + int(requested[begin]) * row_bytes
         if not 0 <= place < 2**62:
             return b""
         parts.append(read_at(fd, place, (end - begin) * row_bytes))

@@ -16,7 +16,7 @@ class FileCache:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], tuple[tuple[int, ...], Any]] = {}
-        self._asked: set[tuple[str, str]] = set()
+        self._used: set[tuple[str, str]] = set()
 
     def read(self, folder: ConfigFolder, reference: str, read: Callable[[], _Said]) -> _Said:
         """Returns read(), or its cached result if the file has not changed.
@@ -25,7 +25,7 @@ class FileCache:
         """
         version = folder.version(reference)
         key = (folder.path, reference)
-        self._asked.add(key)
+        self._used.add(key)
         kept = self._kept.get(key)
         if kept is None or kept[0] != version:
             try:
@@ -33,12 +33,12 @@ class FileCache:
             except EmbeddingError as error:
                 kept = (version, error)
             self._kept[key] = kept
-        said = kept[1]
-        if isinstance(said, EmbeddingError):
-            raise EmbeddingError(str(said), said.missing)
-        return said
+        message = kept[1]
+        if isinstance(message, EmbeddingError):
+            raise EmbeddingError(str(message), message.missing)
+        return message
 
     def forget_others(self) -> None:
         """Drops the files that were not read since the last call."""
-        self._kept = {key: kept for key, kept in self._kept.items() if key in self._asked}
-        self._asked.clear()
+        self._kept = {key: kept for key, kept in self._kept.items() if key in self._used}
+        self._used.clear()

@@ -35,7 +35,7 @@ class PointLabels:
     notes: tuple[str, ...]
 
 
-def read_labels(folder: ConfigFolder, path: str, wanted: np.ndarray, rows: int) -> PointLabels:
+def read_labels(folder: ConfigFolder, path: str, requested: np.ndarray, rows: int) -> PointLabels:
     """Reads a metadata file: one column, or several with a header line.
 
     Args:
@@ -63,7 +63,7 @@ def read_labels(folder: ConfigFolder, path: str, wanted: np.ndarray, rows: int) 
         names = names[:_MAX_COLUMNS]
     columns: list[list[str]] = [[] for _ in names]
     characters = 0
-    for row in wanted.tolist():
+    for row in requested.tolist():
         at = row + first
         cells = lines[at].rstrip("\r").split("\t") if at < len(lines) else []
         for i, column in enumerate(columns):

@@ -65,12 +65,12 @@ def read_text_table(folder: ConfigFolder, path: str, most: int) -> PointTable:
     first = data[starts[lines[0]] : ends[lines[0]]].strip(b"\r\n")
     dims = first.count(b"\t") + 1 if b"\t" in first else len(first.split())
     _check_dims(path, dims)
-    wanted = chosen_rows(len(lines), _fitting(most, dims * 4))
-    parts = [data[starts[lines[i]] : ends[lines[i]]] for i in wanted.tolist()]
+    requested = chosen_rows(len(lines), _fitting(most, dims * 4))
+    parts = [data[starts[lines[i]] : ends[lines[i]]] for i in requested.tolist()]
     values = _numbers(parts)
-    if values is None or values.shape != (len(wanted), dims):
-        raise EmbeddingError(_first_bad_line(path, parts, wanted, dims))
-    return _finished(values, wanted, len(lines))
+    if values is None or values.shape != (len(requested), dims):
+        raise EmbeddingError(_first_bad_line(path, parts, requested, dims))
+    return _finished(values, requested, len(lines))
 
 
 def read_raw_table(
@@ -89,15 +89,15 @@ def read_raw_table(
             raise EmbeddingError(
                 f"{path} has {size:,} bytes, but [{rows}, {dims}] float32 takes {rows * dims * 4:,}"
             )
-        wanted = chosen_rows(rows, _fitting(most, dims * 4))
-        data = read_rows(fd, 0, dims * 4, wanted)
+        requested = chosen_rows(rows, _fitting(most, dims * 4))
+        data = read_rows(fd, 0, dims * 4, requested)
     except OSError as error:
         raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from None
     finally:
         os.close(fd)
-    if len(data) != len(wanted) * dims * 4:
+    if len(data) != len(requested) * dims * 4:
         raise EmbeddingError(f"{path} was cut off while it was read")
-    return _finished(np.frombuffer(data, "<f4").reshape(-1, dims), wanted, rows)
+    return _finished(np.frombuffer(data, "<f4").reshape(-1, dims), requested, rows)
 
 
 def read_checkpoint_table(
@@ -106,21 +106,21 @@ def read_checkpoint_table(
     """Reads a matrix of a checkpoint. Raises: EmbeddingError."""
     _check_rows(tensor.name, tensor.rows)
     _check_dims(tensor.name, tensor.dims)
-    wanted = chosen_rows(tensor.rows, _fitting(most, tensor.dims * 4))
-    return _finished(checkpoint.rows(tensor, wanted), wanted, tensor.rows)
+    requested = chosen_rows(tensor.rows, _fitting(most, tensor.dims * 4))
+    return _finished(checkpoint.rows(tensor, requested), requested, tensor.rows)
 
 
-def _finished(values: np.ndarray, wanted: np.ndarray, rows: int) -> PointTable:
+def _finished(values: np.ndarray, requested: np.ndarray, rows: int) -> PointTable:
     dims = values.shape[1]
     notes = []
-    if len(wanted) < rows:
-        notes.append(f"{len(wanted):,} of {rows:,} points are drawn, evenly chosen.")
+    if len(requested) < rows:
+        notes.append(f"{len(requested):,} of {rows:,} points are drawn, evenly chosen.")
     with np.errstate(over="ignore"):
         points = np.ascontiguousarray(values, dtype=np.float32)
     finite = np.isfinite(points).all(axis=1)
     if not finite.all():
         lost = int(len(points) - finite.sum())
-        points, wanted = points[finite], wanted[finite]
+        points, requested = points[finite], requested[finite]
         notes.append(f"{lost:,} points with NaN or infinite values are left out.")
     if dims > MAX_DIMS:
         axes = np.random.default_rng(_SEED).standard_normal((dims, MAX_DIMS), dtype=np.float32)
@@ -131,7 +131,7 @@ def _finished(values: np.ndarray, wanted: np.ndarray, rows: int) -> PointTable:
             f"{dims:,} dimensions are projected onto {MAX_DIMS} at random, which changes"
             " distances by a few percent."
         )
-    return PointTable(points, wanted.astype(np.int32), rows, dims, tuple(notes))
+    return PointTable(points, requested.astype(np.int32), rows, dims, tuple(notes))
 
 
 def _fitting(most: int, row_bytes: int) -> int:
@@ -159,8 +159,8 @@ def _numbers(lines: list[bytes]) -> np.ndarray | None:
         return None
 
 
-def _first_bad_line(path: str, parts: list[bytes], wanted: np.ndarray, dims: int) -> str:
-    for part, row in zip(parts, wanted.tolist(), strict=True):
+def _first_bad_line(path: str, parts: list[bytes], requested: np.ndarray, dims: int) -> str:
+    for part, row in zip(parts, requested.tolist(), strict=True):
         cells = part.split()
         if len(cells) != dims:
             return f"row {row} of {path} has {len(cells)} numbers, not {dims}"

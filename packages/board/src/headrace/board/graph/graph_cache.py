@@ -77,7 +77,7 @@ class GraphCache:
     def _upload_entries(self) -> list[GraphEntry]:
         with self._lock:
             uploads = list(self._uploads.items())
-        made = []
+        result = []
         for at, (number, upload) in enumerate(uploads):
             later = sum(other.name == upload.name for _, other in uploads[at + 1 :])
             title = upload.name
@@ -85,10 +85,10 @@ class GraphCache:
                 digest = upload.key.split("/")[1]
                 title += f" (uploaded before, {digest})"
             size = len(upload.body)
-            made.append(
+            result.append(
                 GraphEntry(number, upload.key, None, title, "upload", None, size, None)
             )  # fmt: skip
-        return made
+        return result
 
     def known_size(self, entry: GraphEntry) -> GraphSize | None:
         """Returns the size of a graph that was opened before, else None."""
@@ -201,7 +201,7 @@ class GraphCache:
                 return graph_of_run_metadata(data)
             return GraphDef.FromString(data)
         except DecodeError:
-            raise NoGraphError(f"the record of this {entry.kind} is damaged") from None
+            raise NoGraphError(f"the record of this {entry.kind} is corrupted") from None
 
 
 def _one_row(place: Place) -> BlobRows:

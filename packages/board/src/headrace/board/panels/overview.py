@@ -124,7 +124,7 @@ class OverviewPanel(Panel):
         if request.method == "HEAD":
             return Response(content_type="text/event-stream")
         if not self._streams.acquire(blocking=False):
-            message = "too many pages follow the events; ask /changes instead"
+            message = "too many pages follow the events; request /changes instead"
             return json_response(self.board, {"error": message}, 503)
         return event_stream(self.board, self._boot, self._streams)
 

@@ -46,7 +46,7 @@ class ScalarsPanel(Panel):
         )
 
     def scalars(self) -> Response:
-        """Returns the curves that the queries in the body ask for."""
+        """Returns the curves that the queries in the body select."""
         header, columns = self._evaluator.evaluate(queries_of(body_object()))
         return columns_response(self.board, header, columns)
 
@@ -101,11 +101,11 @@ class ScalarsPanel(Panel):
                 raise BadRequest(f"tag {tag} is of kind {kind}, not scalar")
         found = [s for s in index.series_of_kind("scalar") if isinstance(s, ScalarSeries)]
         if runs is not None:
-            wanted = set(runs)
-            found = [s for s in found if s.run.id in wanted]
+            requested = set(runs)
+            found = [s for s in found if s.run.id in requested]
         if tags is not None:
-            wanted = set(tags)
-            found = [s for s in found if s.tag.id in wanted]
+            requested = set(tags)
+            found = [s for s in found if s.tag.id in requested]
         return found
 
 

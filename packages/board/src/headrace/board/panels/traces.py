@@ -136,18 +136,18 @@ class TracesPanel(Panel):
     def slices(self, number: int) -> Response:
         """Returns the slices of some names, of one name, or of a scope."""
         step = self._loaded(number).trace
-        wanted = ids_argument("names", 1000)
-        if wanted is None:
+        requested = ids_argument("names", 1000)
+        if requested is None:
             name, prefix = request.args.get("name"), request.args.get("prefix")
             if name is not None:
-                wanted = [step.name_ids[name]] if name in step.name_ids else []
+                requested = [step.name_ids[name]] if name in step.name_ids else []
             elif prefix is not None:
-                wanted = names_below(step, prefix)
+                requested = names_below(step, prefix)
             else:
                 raise BadRequest("names is missing")
-        if any(not 0 <= i < len(step.names) for i in wanted):
+        if any(not 0 <= i < len(step.names) for i in requested):
             raise BadRequest(f"names has an id that is not below {len(step.names)}")
-        total, columns = slice_columns(step, wanted)
+        total, columns = slice_columns(step, requested)
         return columns_response(self.board, {"n": total}, columns)
 
     def compare(self) -> Response:

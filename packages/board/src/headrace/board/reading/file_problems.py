@@ -105,7 +105,7 @@ class FileProblems:
             )
         self._open_gap(batch.open_gap)
         if batch.state == DEAD:
-            self.stopped_reading(batch.offset, size, "there is too much damage")
+            self.stopped_reading(batch.offset, size, "there is too much corruption")
 
     def stopped_reading(self, offset: int, size: int, why: str) -> None:
         """Reports that the rest of a file is not read."""
@@ -150,7 +150,7 @@ class FileProblems:
 
     def _open_gap(self, gap: Gap | None) -> None:
         if gap is not None:
-            text = "the file is damaged from here on; no intact record follows so far"
+            text = "the file is corrupted from here on; no intact record follows so far"
             self._report("lost_tail", ERROR, text, gap.offset, gap.bytes)
         else:
             self._withdraw("lost_tail")

@@ -174,10 +174,10 @@ class RecordFrames {
   // Returns `count` bytes at `offset`, or null if the file has shrunk.
   const uint8_t* need(uint64_t count) {
     if (offset < block_at_ || offset - block_at_ + count > block_size_) {
-      const uint64_t wanted = std::max(count, std::min(kBlockBytes, size_ - offset));
+      const uint64_t requested = std::max(count, std::min(kBlockBytes, size_ - offset));
       block_at_ = offset;
       block_size_ = 0;
-      block_size_ = block_.read(fd_, wanted, offset, count);
+      block_size_ = block_.read(fd_, requested, offset, count);
       if (block_size_ < count) return nullptr;
     }
     return block_.data() + (offset - block_at_);
@@ -219,8 +219,8 @@ class RecordFrames {
     Block window;
     while (search_at_ < stop) {
       const uint64_t count = std::min(kSearchBytes, stop - search_at_);
-      const uint64_t wanted = count + HR_RECORD_HEADER_BYTES - 1;
-      const uint64_t got = window.read(fd_, wanted, search_at_, wanted);
+      const uint64_t requested = count + HR_RECORD_HEADER_BYTES - 1;
+      const uint64_t got = window.read(fd_, requested, search_at_, requested);
       for (uint64_t i = 0; i + HR_RECORD_HEADER_BYTES <= got; ++i) {
         const uint8_t* at = window.data() + i;
         uint64_t length;

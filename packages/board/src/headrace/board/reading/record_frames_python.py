@@ -158,9 +158,9 @@ class RecordFrames:
 
     def _fetch(self, offset: int, count: int) -> int:
         """Reads a block from offset on; returns 0, or -1 (state TORN) if the file has shrunk."""
-        wanted = max(count, min(BLOCK_BYTES, self._size - offset))
+        requested = max(count, min(BLOCK_BYTES, self._size - offset))
         self._block_at = offset
-        self._block = _read(self._fd, wanted, offset, count)
+        self._block = _read(self._fd, requested, offset, count)
         if len(self._block) < count:
             self.state = TORN
             return -1

@@ -258,13 +258,14 @@ class EventScanner {
     Name* known = name(view(value.tag), frame.offset);
     if (!known) return;
     if (value.has_metadata && !known->known) {
-      const Metadata& said = value.metadata;
+      const Metadata& own_metadata = value.metadata;
       known->known = true;
-      known->plugin = text(said.plugin);
-      known->display = text(said.display);
-      known->description = text(said.description);
-      if (said.content.size() <= kMaxContentBytes) known->content = std::string(view(said.content));
-      known->data_class = said.data_class;
+      known->plugin = text(own_metadata.plugin);
+      known->display = text(own_metadata.display);
+      known->description = text(own_metadata.description);
+      if (own_metadata.content.size() <= kMaxContentBytes)
+        known->content = std::string(view(own_metadata.content));
+      known->data_class = own_metadata.data_class;
     }
     int kind = kTensor;
     double number = value.number;

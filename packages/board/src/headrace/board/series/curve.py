@@ -20,7 +20,7 @@ class Curve:
 
     Args:
       x: [n] float64, ascending and finite.
-      y: [n] float; smoothed if the query asks for that.
+      y: [n] float; smoothed if the query has smoothing.
       raw: [n] float, the data before smoothing; None without smoothing.
       restarts: indices of the first points of all segments but the first.
       without_x: number of points left out because their x is not finite.

@@ -137,12 +137,12 @@ class _Parser:
         kind, text, _ = self._tokens[self._at]
         return text if kind == "mark" else kind
 
-    def _fail(self, wanted: str) -> NoReturn:
+    def _fail(self, requested: str) -> NoReturn:
         if self._at == len(self._tokens):
-            raise ExpressionError(f"the expression ends where {wanted} should be")
+            raise ExpressionError(f"the expression ends where {requested} should be")
         _, text, at = self._tokens[self._at]
         raise ExpressionError(
-            f"the expression has {text[:40]!r} at character {at + 1}, where {wanted} should be"
+            f"the expression has {text[:40]!r} at character {at + 1}, where {requested} should be"
         )
 
     def _sum(self, depth: int) -> None:

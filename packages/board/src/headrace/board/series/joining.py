@@ -20,11 +20,11 @@ def joined(steps: list[np.ndarray], how: str = "exact") -> list[np.ndarray]:
     first = steps[0]
     picks = [_last_of_each(first)] if how == "exact" else [np.arange(len(first))]
     for other in steps[1:]:
-        wanted = first[picks[0]]
-        at = np.searchsorted(other, wanted, "right") - 1
+        requested = first[picks[0]]
+        at = np.searchsorted(other, requested, "right") - 1
         found = at >= 0
         if how == "exact" and len(other):
-            found &= other[at] == wanted
+            found &= other[at] == requested
         picks = [pick[found] for pick in picks]
         picks.append(at[found])
     return picks

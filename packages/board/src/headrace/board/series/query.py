@@ -76,21 +76,21 @@ def query_of(document: Any, where: str) -> Query:
     unknown = sorted(set(document) - set(_DEFAULTS))
     if unknown:
         raise BadRequest(f"{where} has {unknown[0][:40]!r}: there are only {', '.join(_DEFAULTS)}")
-    given = {**_DEFAULTS, **document}
-    expression, variables = _expression(given, where)
-    x_kind, x_tag = _x(given["x"], f"{where}.x")
-    lo = None if given["lo"] is None else number(given["lo"], f"{where}.lo")
-    hi = None if given["hi"] is None else number(given["hi"], f"{where}.hi")
+    fields = {**_DEFAULTS, **document}
+    expression, variables = _expression(fields, where)
+    x_kind, x_tag = _x(fields["x"], f"{where}.x")
+    lo = None if fields["lo"] is None else number(fields["lo"], f"{where}.lo")
+    hi = None if fields["hi"] is None else number(fields["hi"], f"{where}.hi")
     if lo is not None and hi is not None and lo > hi:
         raise BadRequest(f"{where}.lo is {lo}, above hi, which is {hi}")
-    groups, center, band = _group(given["group"], f"{where}.group")
+    groups, center, band = _group(fields["group"], f"{where}.group")
     if groups is None:
-        runs = ids(given["runs"], f"{where}.runs")
+        runs = ids(fields["runs"], f"{where}.runs")
     else:
         runs = tuple(dict.fromkeys(run for group in groups for run in group))
     if len(runs) > MAX_RUNS:
         raise BadRequest(f"{where} has {len(runs)} runs, more than {MAX_RUNS}")
-    superseded = given["superseded"]
+    superseded = fields["superseded"]
     if not isinstance(superseded, bool):
         raise BadRequest(f"{where}.superseded is neither true nor false")
     return Query(
@@ -99,31 +99,31 @@ def query_of(document: Any, where: str) -> Query:
         expression=expression,
         x_kind=x_kind,
         x_tag=x_tag,
-        logarithmic=one_of(given["x_scale"], ("linear", "log"), f"{where}.x_scale") == "log",
+        logarithmic=one_of(fields["x_scale"], ("linear", "log"), f"{where}.x_scale") == "log",
         lo=lo,
         hi=hi,
-        px=integer(given["px"], f"{where}.px", 1, MAX_PX),
-        smoothing=_smoothing(given["smooth"], f"{where}.smooth"),
+        px=integer(fields["px"], f"{where}.px", 1, MAX_PX),
+        smoothing=_smoothing(fields["smooth"], f"{where}.smooth"),
         groups=groups,
         center=center,
         band=band,
-        join=one_of(given["join"], joining.HOW, f"{where}.join"),
+        join=one_of(fields["join"], joining.HOW, f"{where}.join"),
         superseded=superseded,
     )
 
 
 def _expression(
-    given: dict[str, Any], where: str
+    fields: dict[str, Any], where: str
 ) -> tuple[Expression | None, tuple[tuple[str, int], ...]]:
-    if given["expression"] is None:
-        return None, (("", integer(given["tag"], f"{where}.tag")),)
-    if not isinstance(given["expression"], str):
+    if fields["expression"] is None:
+        return None, (("", integer(fields["tag"], f"{where}.tag")),)
+    if not isinstance(fields["expression"], str):
         raise BadRequest(f"{where}.expression is not a text")
     try:
-        expression = parse(given["expression"])
+        expression = parse(fields["expression"])
     except ExpressionError as error:
         raise BadRequest(f"{where}: {error}") from None
-    tags = given["variables"]
+    tags = fields["variables"]
     if not isinstance(tags, dict):
         raise BadRequest(f"{where}.variables is not an object of tag ids")
     if len(expression.names) > MAX_VARIABLES:

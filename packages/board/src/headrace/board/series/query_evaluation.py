@@ -229,11 +229,11 @@ class _ResponseBuilder:
         """Checks the limits of one request. Raises: BadRequest; DeadlineExceeded."""
         if self.points > MAX_POINTS:
             raise BadRequest(
-                f"the reply would have more than {MAX_POINTS} points: ask for fewer runs or px"
+                f"the reply would have more than {MAX_POINTS} points: request fewer runs or px"
             )
         if time.monotonic() > self.until:
             raise DeadlineExceeded(
-                f"the reply would take more than {MAX_S:.0f} s: ask for fewer runs at once"
+                f"the reply would take more than {MAX_S:.0f} s: request fewer runs at once"
             )
 
     def _put(self, kind: str, column: np.ndarray) -> str:

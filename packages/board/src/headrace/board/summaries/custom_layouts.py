@@ -30,7 +30,7 @@ def custom_layouts(board: Board) -> list[dict[str, Any]]:
 
 def _last_layout(board: Board, series: BlobSeries) -> Layout | None:
     rows = series.rows()
-    # If the last few rows are all damaged or empty, an older layout would be out of date.
+    # If the last few rows are all corrupted or empty, an older layout would be out of date.
     last = current_rows(rows)[-_MAX_ROWS_READ:]
     for _, value in values_of_rows(board, rows, last[::-1]):
         strings = [] if value is None else value.tensor.string_val

@@ -142,9 +142,9 @@ def percentiles(histogram: Buckets, percents: tuple[float, ...] = PERCENTILES) -
     if not len(left):
         return np.full(len(percents), np.nan)
     total = np.cumsum(count)
-    wanted = np.array(percents) / 100 * total[-1]
-    at = np.minimum(np.searchsorted(total, wanted, "left"), len(left) - 1)
-    share = np.clip((wanted - (total[at] - count[at])) / count[at], 0.0, 1.0)
+    requested = np.array(percents) / 100 * total[-1]
+    at = np.minimum(np.searchsorted(total, requested, "left"), len(left) - 1)
+    share = np.clip((requested - (total[at] - count[at])) / count[at], 0.0, 1.0)
     values = np.clip(left[at] * (1 - share) + right[at] * share, left[at], right[at])
     # If buckets overlap, the largest end may belong to another bucket.
     values[np.array(percents) == 100.0] = right.max()

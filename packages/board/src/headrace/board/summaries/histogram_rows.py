@@ -62,7 +62,7 @@ class HistogramRows:
             self._buckets += len(histogram.left)
             if self._buckets > _MAX_BUCKETS_HELD:
                 raise BadRequest(
-                    f"the histograms have more than {_MAX_BUCKETS_HELD:,} buckets: ask for fewer"
+                    f"the histograms have more than {_MAX_BUCKETS_HELD:,} buckets: request fewer"
                     " rows (max) or runs"
                 )
             self.histograms.append(histogram)

@@ -67,7 +67,7 @@ def page_of_rows(board: Board, rows: BlobRows, first: int, count: int) -> dict[s
 
 def search_rows(board: Board, rows: BlobRows, query: str, first: int, count: int) -> dict[str, Any]:
     """Returns the rows that contain a text, ignoring case; stops after a few seconds."""
-    wanted = query.casefold()
+    requested = query.casefold()
     found = current_rows(rows, superseded=True)
     deadline = time.monotonic() + _MAX_SEARCH_S
     total = searched = 0
@@ -75,7 +75,7 @@ def search_rows(board: Board, rows: BlobRows, query: str, first: int, count: int
     for row, value in values_of_rows(board, rows, found):
         texts = [] if value is None else texts_of(value)[0]
         searched += 1
-        if any(wanted in text.casefold() for text in texts):
+        if any(requested in text.casefold() for text in texts):
             if first <= total < first + count:
                 page.append(row_document(rows, row, value))
             total += 1

@@ -117,15 +117,15 @@ def _slice(trace: StepTrace, i: int, places: dict[int, tuple[int, int]]) -> str:
 
 def _flow(trace: StepTrace, k: int, places: dict[int, tuple[int, int]]) -> list[str]:
     moves = trace.transfers
-    made = []
+    result = []
     source, target = int(moves.source[k]), int(moves.target[k])
     # A flow must end within its slice, so it ends a nanosecond before the slice.
     arrival = max(int(trace.start[target]), int(trace.end[target]) - 1)
     for phase, at, time in (("s", source, int(trace.start[source])), ("f", target, arrival)):
         pid, tid = places[int(trace.lane[at])]
         bound = ',"bp":"e"' if phase == "f" else ""
-        made.append(
+        result.append(
             f'{{"ph":"{phase}","id":{k + 1},"name":{_json(moves.tensor[k])},"cat":"transfer",'
             f'"pid":{pid},"tid":{tid},"ts":{_micros(time)}{bound}}}'
         )
-    return made
+    return result

@@ -58,14 +58,14 @@ class RunGraphs:
                 graph = graph_pb2.GraphDef.FromString(data)
             else:
                 graph = meta_graph_pb2.MetaGraphDef.FromString(data).graph_def
-            made = make(graph)
+            result = make(graph)
         except (DecodeError, DataLossError, GraphTooLarge):  # opening the graph reports the error
             return None
         with self._lock:
-            self._kept[key] = made
+            self._kept[key] = result
             while len(self._kept) > _MAX_KEPT:
                 self._kept.popitem(last=False)
-        return made
+        return result
 
     def _last_graph(self, run: Run) -> tuple[BlobRows, int, bool] | None:
         """Returns rows and index of the last graph, and whether it is a GraphDef."""

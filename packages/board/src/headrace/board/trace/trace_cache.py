@@ -191,9 +191,9 @@ class TraceCache:
         return slot.loaded if slot else None
 
     def load(self, number: int) -> LoadedTrace:
-        """Reads a trace, unless it is there.
+        """Reads a trace, unless it is cached.
 
-        Raises: KeyError if there is none of that id; TraceError or DataLossError if it is damaged.
+        Raises: KeyError for an unknown id; TraceError or DataLossError if the trace is corrupted.
         """
         entry = self.entry(number)
         with self._lock:

@@ -172,11 +172,11 @@ def _is_origin_of(origin: str, host: str) -> bool:
 
 def _body_rejection() -> tuple[int, str] | None:
     upload = request.path == UPLOAD_PATH
-    wanted = "application/octet-stream" if upload else "application/json"
+    required = "application/octet-stream" if upload else "application/json"
     most = MAX_UPLOAD_BYTES if upload else MAX_BODY_BYTES
     # A page of another origin cannot send this type or header without a CORS preflight.
-    if request.mimetype != wanted or request.headers.get("X-Board") != "1":
-        return 403, f"{request.method} needs Content-Type: {wanted} and X-Board: 1"
+    if request.mimetype != required or request.headers.get("X-Board") != "1":
+        return 403, f"{request.method} needs Content-Type: {required} and X-Board: 1"
     if request.content_length is None:
         return 411, "the body's length is missing"
     if request.content_length > most:

@@ -47,17 +47,17 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 
 
 def _apply_custom_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    given = [op("Identity", convert_to_tensor(a)) for a in nest.flatten(list(args))]
-    result, grad_fn = f(*nest.pack_sequence_as(list(args), given))
+    proxies = [op("Identity", convert_to_tensor(a)) for a in nest.flatten(list(args))]
+    result, grad_fn = f(*nest.pack_sequence_as(list(args), proxies))
     results = [convert_to_tensor(r) for r in nest.flatten([result])]
-    used = _variables_between(results, given)
+    used = _variables_between(results, proxies)
     takes = _takes_variables(grad_fn)
     if used and not takes:
         raise TypeError(
             f"custom_gradient: {f.__name__} uses variables, so its grad_fn must take a keyword "
             f"argument `variables`: {[v.name for v in used]}"
         )
-    n_results, n_args = len(results), len(given)
+    n_results, n_args = len(results), len(proxies)
     registered = f"CustomGradient-{next(_numbers)}"
 
     @gradient(registered)
@@ -84,7 +84,7 @@ def _apply_custom_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
             )
         return [*[None] * n_results, *of_args, *of_variables]
 
-    every = [*results, *given, *[v.handle for v in used]]
+    every = [*results, *proxies, *[v.handle for v in used]]
     with get_default_graph().gradient_override_map({"IdentityN": registered}):
         outputs = op("IdentityN", every)
     return nest.pack_sequence_as([result], outputs[:n_results])[0]

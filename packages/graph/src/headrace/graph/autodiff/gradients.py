@@ -202,22 +202,22 @@ class _GradientBuilder:
         with get_default_graph().name_scope(f"{node.name.replace(':', '_')}_grad"):
             if self._colocate:
                 with colocate_with(node):
-                    made = function(node, *whole)
+                    result = function(node, *whole)
             else:
-                made = function(node, *whole)
-        made = (
-            list(made)
-            if isinstance(made, list | tuple) and not isinstance(made, IndexedSlices)
-            else [made]
+                result = function(node, *whole)
+        result = (
+            list(result)
+            if isinstance(result, list | tuple) and not isinstance(result, IndexedSlices)
+            else [result]
         )
-        if len(made) != len(node.inputs):
+        if len(result) != len(node.inputs):
             raise ValueError(
-                f"the gradient of {node.type} '{node.name}' returned {len(made)} gradients for "
+                f"the gradient of {node.type} '{node.name}' returned {len(result)} gradients for "
                 f"{len(node.inputs)} inputs"
             )
-        if self._gate and sum(g is not None for g in made) > 1:
-            made = _gated(made)
-        for source, grad in zip(node.inputs, made, strict=True):
+        if self._gate and sum(g is not None for g in result) > 1:
+            result = _gated(result)
+        for source, grad in zip(node.inputs, result, strict=True):
             if grad is not None and source.op in between:
                 _check_shape(node, source, grad)
                 self._partials[source].append(grad)
@@ -255,8 +255,8 @@ def _as_int64(indices: Tensor) -> Tensor:
 def _gated(grads: list[Any]) -> list[Any]:
     from headrace.graph.control_flow.control_flow_ops import tuple as tuple_op
 
-    given = [g for g in grads if g is not None]
-    waited = iter(tuple_op(given))
+    present = [g for g in grads if g is not None]
+    waited = iter(tuple_op(present))
     return [None if g is None else next(waited) for g in grads]
 
 
@@ -344,7 +344,7 @@ def hessians(
       xs: vectors [n] of known length.
     Returns: for each x a tensor [n, n].
     """
-    made = []
+    result = []
     options: dict[str, Any] = {
         "colocate_gradients_with_ops": colocate_gradients_with_ops,
         "gate_gradients": gate_gradients,
@@ -356,5 +356,5 @@ def hessians(
             if len(n) != 1 or n[0] is None:
                 raise ValueError(f"hessians: x must be a vector of known length, got {n}")
             rows = [gradients(op("GatherV2", grad, i, 0), x, **options)[0] for i in range(n[0])]
-            made.append(op("Pack", rows))
-    return made
+            result.append(op("Pack", rows))
+    return result

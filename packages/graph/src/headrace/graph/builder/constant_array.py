@@ -19,26 +19,26 @@ def make_array(
 
     Raises: as `constant`.
     """
-    wanted = None if dtype is None else as_dtype(dtype).base_dtype
+    requested = None if dtype is None else as_dtype(dtype).base_dtype
     if hasattr(value, "tensor_shape"):  # TensorProto
         from headrace.formats import tensor_codec
 
         value = tensor_codec.make_ndarray(value)
-    array, found = _array_and_type(value, wanted)
+    array, found = _array_and_type(value, requested)
     if shape is not None:
         array = _filled(array, as_dims(shape), verify_shape)
     array.flags.writeable = False
     return array, found.as_datatype_enum
 
 
-def _array_and_type(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+def _array_and_type(value: Any, requested: DType | None) -> tuple[np.ndarray, DType]:
     kind = type(value)
-    if wanted is not None and kind is float and wanted.is_floating:
-        return np.array(value, wanted.as_numpy_dtype), wanted
-    if wanted is None and kind is float:
+    if requested is not None and kind is float and requested.is_floating:
+        return np.array(value, requested.as_numpy_dtype), requested
+    if requested is None and kind is float:
         return np.array(value, np.float32), as_dtype(1)
     if kind is np.ndarray or isinstance(value, np.generic):
-        return _from_numpy(value, wanted)
+        return _from_numpy(value, requested)
     if isinstance(value, TensorShape):
         value = value.as_list()
         if None in value:
@@ -46,52 +46,52 @@ def _array_and_type(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType
                 f"Cannot convert a partially known TensorShape {TensorShape(value)} to a Tensor: "
                 "use hr.shape for sizes that are known only at run time"
             )
-    return _from_python(value, wanted)
+    return _from_python(value, requested)
 
 
-def _from_numpy(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+def _from_numpy(value: Any, requested: DType | None) -> tuple[np.ndarray, DType]:
     array = np.asarray(value)
     if array.dtype.kind in "SUO":
-        return _from_strings(array, wanted)
+        return _from_strings(array, requested)
     own = as_dtype(array.dtype)
-    if wanted is None or wanted is own:
+    if requested is None or requested is own:
         # A row-major copy: the caller may modify the array later.
         return np.array(array, own.as_numpy_dtype, order="C"), own
-    if wanted.is_quantized:
-        return np.array(array).astype(wanted.as_numpy_dtype), wanted
+    if requested.is_quantized:
+        return np.array(array).astype(requested.as_numpy_dtype), requested
     # As in TF 1.x an array is cast to dtype, except from complex to real.
-    if wanted.as_datatype_enum == 7 or (own.is_complex and not wanted.is_complex):
-        raise _conversion_error(value, wanted)
-    return np.array(array).astype(wanted.as_numpy_dtype), wanted
+    if requested.as_datatype_enum == 7 or (own.is_complex and not requested.is_complex):
+        raise _conversion_error(value, requested)
+    return np.array(array).astype(requested.as_numpy_dtype), requested
 
 
-def _from_strings(array: np.ndarray, wanted: DType | None) -> tuple[np.ndarray, DType]:
+def _from_strings(array: np.ndarray, requested: DType | None) -> tuple[np.ndarray, DType]:
     if array.dtype.kind == "O":
         flat = array.ravel()
         if not all(isinstance(v, (str, bytes)) for v in flat):
-            if wanted is None or wanted.as_datatype_enum != 7:
-                return _from_python(array.tolist(), wanted)
-            raise _conversion_error(array, wanted)
-    if wanted is not None and wanted.as_datatype_enum != 7:
-        raise _conversion_error(array, wanted)
-    made = np.empty(array.shape, object)
+            if requested is None or requested.as_datatype_enum != 7:
+                return _from_python(array.tolist(), requested)
+            raise _conversion_error(array, requested)
+    if requested is not None and requested.as_datatype_enum != 7:
+        raise _conversion_error(array, requested)
+    result = np.empty(array.shape, object)
     flat_in = array.ravel()
-    flat_out = made.reshape(-1)
+    flat_out = result.reshape(-1)
     for i, v in enumerate(flat_in):
         flat_out[i] = v.encode() if isinstance(v, str) else bytes(v)
-    return made, as_dtype(7)
+    return result, as_dtype(7)
 
 
-def _from_python(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
+def _from_python(value: Any, requested: DType | None) -> tuple[np.ndarray, DType]:
     value = _unwrapped(value)
     kinds: set[str] = set()
     _collect_kinds(value, kinds)
     if "other" in kinds:
-        raise _conversion_error(value, wanted)
+        raise _conversion_error(value, requested)
     if "str" in kinds:
-        if len(kinds) > 1 or (wanted is not None and wanted.as_datatype_enum != 7):
-            raise _conversion_error(value, wanted)
-        return _from_strings(_object_array(value), wanted)
+        if len(kinds) > 1 or (requested is not None and requested.as_datatype_enum != 7):
+            raise _conversion_error(value, requested)
+        return _from_strings(_object_array(value), requested)
     try:
         array = np.array(value)
     except ValueError:
@@ -99,22 +99,22 @@ def _from_python(value: Any, wanted: DType | None) -> tuple[np.ndarray, DType]:
             f"Argument must be a dense tensor: {value!r} - its rows have different lengths"
         ) from None
     except OverflowError:
-        raise _conversion_error(value, wanted) from None
+        raise _conversion_error(value, requested) from None
     if array.dtype.kind == "O":
-        raise _conversion_error(value, wanted)
-    if wanted is None:
+        raise _conversion_error(value, requested)
+    if requested is None:
         return _inferred(array, kinds)
-    if not _python_fits(kinds, wanted):
-        raise _conversion_error(value, wanted)
-    if wanted.is_integer and array.size:
-        low, high = int(wanted.min), int(wanted.max)
+    if not _python_fits(kinds, requested):
+        raise _conversion_error(value, requested)
+    if requested.is_integer and array.size:
+        low, high = int(requested.min), int(requested.max)
         if int(array.min()) < low or int(array.max()) > high:
-            raise _conversion_error(value, wanted)
-    if wanted.is_quantized:
-        made = np.empty(array.shape, wanted.as_numpy_dtype)
-        made[wanted.name] = array
-        return made, wanted
-    return np.array(array.astype(wanted.as_numpy_dtype)), wanted
+            raise _conversion_error(value, requested)
+    if requested.is_quantized:
+        result = np.empty(array.shape, requested.as_numpy_dtype)
+        result[requested.name] = array
+        return result, requested
+    return np.array(array.astype(requested.as_numpy_dtype)), requested
 
 
 def _inferred(array: np.ndarray, kinds: set[str]) -> tuple[np.ndarray, DType]:
@@ -131,16 +131,16 @@ def _inferred(array: np.ndarray, kinds: set[str]) -> tuple[np.ndarray, DType]:
     return array, as_dtype(array.dtype)
 
 
-def _python_fits(kinds: set[str], wanted: DType) -> bool:
-    if wanted.as_datatype_enum == 7:
+def _python_fits(kinds: set[str], requested: DType) -> bool:
+    if requested.as_datatype_enum == 7:
         return not kinds
-    if wanted.is_bool:
+    if requested.is_bool:
         return kinds <= {"bool", "numpy"}
-    if wanted.is_complex:
+    if requested.is_complex:
         return "bool" not in kinds
-    if wanted.is_floating:
+    if requested.is_floating:
         return not kinds & {"bool", "complex"}
-    if wanted.is_integer or wanted.is_quantized:
+    if requested.is_integer or requested.is_quantized:
         return not kinds & {"bool", "complex", "float"}
     return False
 
@@ -191,16 +191,18 @@ def _object_array(value: Any) -> np.ndarray:
     return array
 
 
-def _conversion_error(value: Any, wanted: DType | None) -> TypeError:
+def _conversion_error(value: Any, requested: DType | None) -> TypeError:
     shown = repr(value)
     if len(shown) > 80:
         shown = shown[:77] + "..."
-    if wanted is None:
+    if requested is None:
         return TypeError(
             f"Failed to convert object of type {type(value)} to Tensor. Contents: {shown}. "
             "Consider casting elements to a supported type."
         )
-    return TypeError(f"Expected {wanted.name}, but got {shown} of type '{type(value).__name__}'.")
+    return TypeError(
+        f"Expected {requested.name}, but got {shown} of type '{type(value).__name__}'."
+    )
 
 
 def _filled(array: np.ndarray, dims: Any, verify: bool) -> np.ndarray:
@@ -223,7 +225,7 @@ def _filled(array: np.ndarray, dims: Any, verify: bool) -> np.ndarray:
             if array.size
             else f"no element provided to fill shape {list(dims)}"
         )
-    made = np.empty(size, array.dtype)
-    made[: array.size] = array.ravel()
-    made[array.size :] = array.ravel()[-1]
-    return made.reshape(dims)
+    result = np.empty(size, array.dtype)
+    result[: array.size] = array.ravel()
+    result[array.size :] = array.ravel()[-1]
+    return result.reshape(dims)

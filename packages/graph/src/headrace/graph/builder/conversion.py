@@ -76,10 +76,10 @@ def convert_to_tensor(
     """
     if type(value) is Tensor:
         if dtype is not None:
-            wanted = as_dtype(dtype)
-            if value.dtype.base_dtype is not wanted.base_dtype:
+            requested = as_dtype(dtype)
+            if value.dtype.base_dtype is not requested.base_dtype:
                 raise ValueError(
-                    f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                    f"Tensor conversion requested dtype {requested.name} for Tensor with dtype "
                     f"{value.dtype.name}: {value!r}"
                 )
         return value

@@ -105,15 +105,15 @@ def _build_with_number(
     else:
         tensor, number, arg = y, x, template.inputs[0].name
     if type(tensor) is Tensor and tensor.op.graph is graph:
-        wanted = tensor.dtype._base
+        requested = tensor.dtype._base
         kind = type(number)
-        if (kind is float and wanted.is_floating) or (
-            kind is int and (wanted.is_floating or wanted.is_integer)
+        if (kind is float and requested.is_floating) or (
+            kind is int and (requested.is_floating or requested.is_integer)
         ):
-            pair = (tensor.dtype.as_datatype_enum, wanted.as_datatype_enum)
+            pair = (tensor.dtype.as_datatype_enum, requested.as_datatype_enum)
             attr_set = template.by_types.get(pair if tensor is x else pair[::-1])
             if attr_set is not None:
-                value = scalar_attrs(number, wanted)
+                value = scalar_attrs(number, requested)
                 full = _node_name(graph, template.name if name is None else name)
                 const = add_node(
                     graph, scope, "Const", (), value, graph._unique(f"{full}/{arg}")

@@ -68,12 +68,12 @@ def _convert_one(
     template: OpTemplate, arg: Arg, value: Any, known: dict[str, Any], inferred_from: dict[str, str]
 ) -> Tensor:
     attr = arg.type_attr
-    wanted: int | None = arg.dtype or known.get(attr)
+    requested: int | None = arg.dtype or known.get(attr)
     preferred = None
-    if wanted is None:
+    if requested is None:
         default = template.signature.attr(attr).default
         preferred = None if default is NO_DEFAULT else default
-    dtype = None if wanted is None else as_dtype(wanted)
+    dtype = None if requested is None else as_dtype(requested)
     if type(value) is Tensor:
         tensor = value
     else:
@@ -85,7 +85,7 @@ def _convert_one(
             if dtype is None:
                 raise
             raise _conversion_error(template, arg, value, dtype, error) from error
-    _check_type(template, arg, tensor, wanted, inferred_from)
+    _check_type(template, arg, tensor, requested, inferred_from)
     if attr and attr not in known:
         number = tensor.dtype.base_dtype.as_datatype_enum
         known[attr] = plain_value(template.name, template.signature.attr(attr), number)
@@ -107,7 +107,7 @@ def _check_type(
     template: OpTemplate,
     arg: Arg,
     tensor: Tensor,
-    wanted: int | None,
+    requested: int | None,
     inferred_from: dict[str, str],
 ) -> None:
     has = tensor.dtype
@@ -116,16 +116,16 @@ def _check_type(
             f"'{template.name}' Op requires that input '{arg.name}' be a mutable tensor "
             f"(e.g.: a hr.Variable), got {tensor!r}"
         )
-    if wanted is not None and has.base_dtype.as_datatype_enum != wanted:
+    if requested is not None and has.base_dtype.as_datatype_enum != requested:
         other = inferred_from.get(arg.type_attr)
         if other is not None:
             raise TypeError(
                 f"Input '{arg.name}' of '{template.name}' Op has type {has.base_dtype.name} that "
-                f"does not match type {as_dtype(wanted).name} of argument '{other}'."
+                f"does not match type {as_dtype(requested).name} of argument '{other}'."
             )
         raise TypeError(
             f"Input '{arg.name}' of '{template.name}' Op has type {has.base_dtype.name} that does "
-            f"not match expected type of {as_dtype(wanted).name}."
+            f"not match expected type of {as_dtype(requested).name}."
         )
 
 
@@ -138,14 +138,14 @@ def _convert_list(
 ) -> list[Tensor]:
     values = _as_list(template, arg, values)
     attr = arg.type_attr
-    wanted: int | None = arg.dtype or known.get(attr)
-    if wanted is None:
+    requested: int | None = arg.dtype or known.get(attr)
+    if requested is None:
         for value in values:
-            wanted = _declared_type(value)
-            if wanted is not None:
+            requested = _declared_type(value)
+            if requested is not None:
                 break
     preferred = None
-    if wanted is None and attr:
+    if requested is None and attr:
         default = template.signature.attr(attr).default
         preferred = None if default is NO_DEFAULT else default
     tensors = []
@@ -153,7 +153,7 @@ def _convert_list(
         if type(value) is Tensor:
             tensor = value
         else:
-            dtype = None if wanted is None else as_dtype(wanted)
+            dtype = None if requested is None else as_dtype(requested)
             tensor = convert_to_tensor(
                 value,
                 dtype,
@@ -161,20 +161,20 @@ def _convert_list(
                 preferred_dtype=preferred,
                 as_ref=arg.is_ref,
             )
-            if wanted is None:
-                wanted = tensor.dtype.base_dtype.as_datatype_enum
+            if requested is None:
+                requested = tensor.dtype.base_dtype.as_datatype_enum
         tensors.append(tensor)
     for tensor in tensors:
-        if wanted is not None and tensor.dtype.base_dtype.as_datatype_enum != wanted:
+        if requested is not None and tensor.dtype.base_dtype.as_datatype_enum != requested:
             types = ", ".join([t.dtype.name for t in tensors])
             raise TypeError(
                 f"Tensors in list passed to '{arg.name}' of '{template.name}' Op have types "
-                f"[{types}] that don't all match {as_dtype(wanted).name}."
+                f"[{types}] that don't all match {as_dtype(requested).name}."
             )
         if arg.is_ref:
-            _check_type(template, arg, tensor, wanted, inferred_from)
-    if attr and attr not in known and wanted is not None:
-        known[attr] = plain_value(template.name, template.signature.attr(attr), wanted)
+            _check_type(template, arg, tensor, requested, inferred_from)
+    if attr and attr not in known and requested is not None:
+        known[attr] = plain_value(template.name, template.signature.attr(attr), requested)
     if attr:
         inferred_from.setdefault(attr, arg.name)
     number = arg.number_attr
@@ -192,15 +192,15 @@ def _convert_type_list(
     template: OpTemplate, arg: Arg, values: Any, known: dict[str, Any]
 ) -> list[Tensor]:
     values = _as_list(template, arg, values)
-    wanted = known.get(arg.type_list_attr)
-    if wanted is not None and len(wanted) != len(values):
+    requested = known.get(arg.type_list_attr)
+    if requested is not None and len(requested) != len(values):
         raise TypeError(
             f"{template.name}: input {arg.name!r} has {len(values)} tensors, "
-            f"its type list {len(wanted)}"
+            f"its type list {len(requested)}"
         )
     tensors = []
     for i, value in enumerate(values):
-        dtype = None if wanted is None else as_dtype(wanted[i])
+        dtype = None if requested is None else as_dtype(requested[i])
         tensor = value
         if type(value) is not Tensor:
             tensor = convert_to_tensor(value, dtype, name=f"{arg.name}_{i}", as_ref=arg.is_ref)

@@ -67,9 +67,9 @@ def as_feed(tensor: Tensor, value: Any) -> np.ndarray:
     else:
         if value is None or isinstance(value, (Tensor, str, bytes)):
             raise _feed_error(tensor, value)
-        wanted = tensor.dtype._base.as_numpy_dtype
+        requested = tensor.dtype._base.as_numpy_dtype
         try:
-            array = np.asarray(value, wanted, "C")
+            array = np.asarray(value, requested, "C")
         except (TypeError, ValueError, OverflowError) as error:
             raise _raise_not_an_array(tensor, value, error) from None
         if type(value) is int and array != value and tensor.dtype._base.is_integer:

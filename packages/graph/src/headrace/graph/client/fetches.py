@@ -163,6 +163,6 @@ class FetchPlan:
 
 
 def _mapping(kind: type, items: list[tuple[Any, Any]]) -> Any:
-    made = kind()
-    made.update(items)
-    return made
+    result = kind()
+    result.update(items)
+    return result

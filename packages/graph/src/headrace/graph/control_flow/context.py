@@ -280,15 +280,15 @@ class CondContext(ControlFlowContext):
         def tensor(name: str) -> Tensor:
             return graph.get_tensor_by_name(prepend_name_scope(name, import_scope))
 
-        made = CondContext.__new__(CondContext)
-        ControlFlowContext.__init__(made)
-        made.name = prepend_name_scope(message.context_name, import_scope)
-        made.pred = tensor(message.pred_name)
-        made.pivot = tensor(message.pivot_name)
-        made.branch = message.branch
-        _read_nested(made, message, import_scope)
-        made._read_values(message.values_def, import_scope)
-        return made
+        created = CondContext.__new__(CondContext)
+        ControlFlowContext.__init__(created)
+        created.name = prepend_name_scope(message.context_name, import_scope)
+        created.pred = tensor(message.pred_name)
+        created.pivot = tensor(message.pivot_name)
+        created.branch = message.branch
+        _read_nested(created, message, import_scope)
+        created._read_values(message.values_def, import_scope)
+        return created
 
 
 class WhileContext(ControlFlowContext):
@@ -447,25 +447,25 @@ class WhileContext(ControlFlowContext):
                 return None
             return graph.get_tensor_by_name(prepend_name_scope(name, import_scope))
 
-        made = WhileContext.__new__(WhileContext)
-        ControlFlowContext.__init__(made)
-        made.name = prepend_name_scope(message.context_name, import_scope)
-        made.maximum_iterations = tensor(message.maximum_iterations_name)
-        made.parallel_iterations = message.parallel_iterations
-        made.back_prop = message.back_prop
-        made.swap_memory = message.swap_memory
-        made.pivot = tensor(message.pivot_name)
-        made.pivot_for_pred = tensor(message.pivot_for_pred_name)
-        made.pivot_for_body = tensor(message.pivot_for_body_name)
-        made.loop_enters = [t for t in map(tensor, message.loop_enter_names) if t is not None]
-        made.loop_exits = [t for t in map(tensor, message.loop_exit_names) if t is not None]
-        _read_nested(made, message, import_scope)
-        made._read_values(message.values_def, import_scope)
-        return made
+        created = WhileContext.__new__(WhileContext)
+        ControlFlowContext.__init__(created)
+        created.name = prepend_name_scope(message.context_name, import_scope)
+        created.maximum_iterations = tensor(message.maximum_iterations_name)
+        created.parallel_iterations = message.parallel_iterations
+        created.back_prop = message.back_prop
+        created.swap_memory = message.swap_memory
+        created.pivot = tensor(message.pivot_name)
+        created.pivot_for_pred = tensor(message.pivot_for_pred_name)
+        created.pivot_for_body = tensor(message.pivot_for_body_name)
+        created.loop_enters = [t for t in map(tensor, message.loop_enter_names) if t is not None]
+        created.loop_exits = [t for t in map(tensor, message.loop_exit_names) if t is not None]
+        _read_nested(created, message, import_scope)
+        created._read_values(message.values_def, import_scope)
+        return created
 
 
-def _read_nested(made: ControlFlowContext, message: Any, import_scope: str | None) -> None:
-    with made:
+def _read_nested(created: ControlFlowContext, message: Any, import_scope: str | None) -> None:
+    with created:
         for nested in message.nested_contexts:
             if nested.WhichOneof("ctxt") == "cond_ctxt":
                 CondContext.from_proto(nested.cond_ctxt, import_scope)
@@ -473,9 +473,9 @@ def _read_nested(made: ControlFlowContext, message: Any, import_scope: str | Non
                 WhileContext.from_proto(nested.while_ctxt, import_scope)
 
 
-def _is_in(context: ControlFlowContext | None, wanted: ControlFlowContext) -> bool:
+def _is_in(context: ControlFlowContext | None, requested: ControlFlowContext) -> bool:
     while context is not None:
-        if context is wanted:
+        if context is requested:
             return True
         context = context.outer_context
     return False

@@ -171,14 +171,14 @@ def _depend_on_outer_pivot(context: WhileContext, enters: list[Tensor]) -> None:
                 tensor.op.control_inputs = (*tensor.op.control_inputs, pivot.op)
 
 
-def _invariants(loop_vars: Any, tensors: list[Tensor], given: Any) -> list[Shape]:
+def _invariants(loop_vars: Any, tensors: list[Tensor], invariants: Any) -> list[Shape]:
     """Returns the shape invariant of each loop variable."""
-    if given is None:
+    if invariants is None:
         return [t._shape for t in tensors]
     shapes: list[Shape] = []
     leaves = nest.flatten(loop_vars)
-    said = nest.flatten_up_to(loop_vars, given, check_types=False)
-    for leaf, shape in zip(leaves, said):
+    invariant_leaves = nest.flatten_up_to(loop_vars, invariants, check_types=False)
+    for leaf, shape in zip(leaves, invariant_leaves):
         parts = parts_of(leaf)
         if len(parts) > 1:
             dims = as_dims(shape)

@@ -114,10 +114,10 @@ def _check_ranks(
             count = len(attrs.values[arg.type_list_attr])
         for shape in shapes[place : place + count]:
             if shape is not None and not allowed >> min(len(shape), 8) & 1:
-                wanted = [rank for rank in range(9) if allowed >> rank & 1]
-                text = "at least " * (len(wanted) > 1 and wanted[-1] == 8) + str(wanted[0])
-                if len(wanted) > 1 and wanted[-1] != 8:
-                    text = " or ".join(map(str, wanted))
+                requested = [rank for rank in range(9) if allowed >> rank & 1]
+                text = "at least " * (len(requested) > 1 and requested[-1] == 8) + str(requested[0])
+                if len(requested) > 1 and requested[-1] != 8:
+                    text = " or ".join(map(str, requested))
                 raise ValueError(
                     f"{where}: {arg.name}: Shape must be rank {text} but is rank {len(shape)}: "
                     f"it is {list(shape)}"

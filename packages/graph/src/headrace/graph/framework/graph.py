@@ -91,11 +91,11 @@ class Graph:
           element of another graph; KeyError for an unknown name.
         """
         if allow_tensor and allow_operation:
-            wanted = "Tensor or Operation"
+            requested = "Tensor or Operation"
         elif allow_tensor:
-            wanted = "Tensor"
+            requested = "Tensor"
         elif allow_operation:
-            wanted = "Operation"
+            requested = "Operation"
         else:
             raise ValueError("allow_tensor and allow_operation can't both be False.")
         convert = getattr(obj, "_as_graph_element", None)
@@ -114,7 +114,7 @@ class Graph:
         if isinstance(obj, (str, bytes)):
             name = obj.decode() if isinstance(obj, bytes) else obj
             return element_by_name(self._by_name, name, allow_tensor, allow_operation)
-        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {requested}.")
 
     def create_op(
         self,

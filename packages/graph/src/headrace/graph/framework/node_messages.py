@@ -56,12 +56,12 @@ def attr_values(op_type: str, signature: Any, messages: Any) -> dict[str, Any]:
     return values
 
 
-def _inferred_attrs(signature: Any, tensors: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _inferred_attrs(signature: Any, tensors: Any, explicit: dict[str, Any]) -> dict[str, Any]:
     """Infers type attributes from inputs that are not lists."""
     found: dict[str, Any] = {}
     if not any(arg.is_list for arg in signature.inputs):
         for arg, tensor in zip(signature.inputs, tensors):
-            if arg.type_attr and arg.type_attr not in given:
+            if arg.type_attr and arg.type_attr not in explicit:
                 found.setdefault(arg.type_attr, tensor.dtype.base_dtype.as_datatype_enum)
     return found
 
@@ -89,7 +89,7 @@ def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | No
         return f"it takes {len(expected)} inputs, got {len(dtypes)}"
     for i, ((arg, number, is_ref), dtype) in enumerate(zip(expected, dtypes)):
         if dtype.base_dtype.as_datatype_enum != number or (is_ref and not dtype.is_ref_dtype):
-            wanted = as_dtype(number + 100 if is_ref else number).name
-            return f"input {i} ({arg}) must be {wanted}, got {dtype.name}"
+            requested = as_dtype(number + 100 if is_ref else number).name
+            return f"input {i} ({arg}) must be {requested}, got {dtype.name}"
     attrs.checked_inputs = numbers
     return None

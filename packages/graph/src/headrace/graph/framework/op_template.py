@@ -84,7 +84,7 @@ def template_of(op_type: str) -> OpTemplate:
 
 
 def attr_set_of(
-    template: OpTemplate, tensors: list[Any], inferred: dict[str, Any], given: dict[str, Any]
+    template: OpTemplate, tensors: list[Any], inferred: dict[str, Any], explicit: dict[str, Any]
 ) -> AttrSet:
     """Returns the attribute set of a node; nodes with equal attributes share it.
 
@@ -95,7 +95,7 @@ def attr_set_of(
     Raises: TypeError for a missing attribute, a value of another kind or a dtype that is not
       allowed; ValueError as plain_value.
     """
-    keys = _memo_keys(template, tensors, given)
+    keys = _memo_keys(template, tensors, explicit)
     if keys is not None:
         table, key = keys
         kept = table.get(key)
@@ -106,28 +106,28 @@ def attr_set_of(
         name = attr.name
         if name in inferred:
             values[name] = inferred[name]
-            if attr.allowed and name not in given:
+            if attr.allowed and name not in explicit:
                 _check_allowed(template, attr, inferred[name])
-        elif name in given and given[name] is not None:
-            values[name] = plain_value(template.name, attr, given[name])
-        elif name in given and attr.kind == "shape":
+        elif name in explicit and explicit[name] is not None:
+            values[name] = plain_value(template.name, attr, explicit[name])
+        elif name in explicit and attr.kind == "shape":
             values[name] = None
         elif attr.default is not NO_DEFAULT:
             values[name] = attr.default
         else:
             raise TypeError(f"{template.name} misses attribute {name!r} ({attr.kind}): give it")
-    made = AttrSet(
+    created = AttrSet(
         template.name, template.signature, values, output_types(template.signature, values)
     )
     if keys is not None:
         if len(table) >= _MAX_SETS_KEPT:
             table.clear()
-        table[key] = made
-    return made
+        table[key] = created
+    return created
 
 
 def _memo_keys(
-    template: OpTemplate, tensors: list[Any], given: dict[str, Any]
+    template: OpTemplate, tensors: list[Any], explicit: dict[str, Any]
 ) -> tuple[dict[Any, AttrSet], Any] | None:
     if not template.simple:
         types: list[Any] = []
@@ -138,19 +138,19 @@ def _memo_keys(
                 types.append(t.dtype.as_datatype_enum)
     else:
         types = [t.dtype.as_datatype_enum for t in tensors]
-    if not given:
+    if not explicit:
         return template.by_types, tuple(types)
     if template.needs_repr:
-        for value in given.values():
+        for value in explicit.values():
             if not isinstance(value, (int, float, str, DType, type(None))):
                 return None
-        return template.by_attrs, (*types, repr(given))
+        return template.by_attrs, (*types, repr(explicit))
     try:
-        key = (*types, *given.items(), *map(type, given.values()))
+        key = (*types, *explicit.items(), *map(type, explicit.values()))
         hash(key)
     except TypeError:
         return None
-    for value in given.values():
+    for value in explicit.values():
         if not isinstance(value, (int, float, str, bytes, DType, tuple, type(None))):
             return None  # an array or a message: large, and rarely repeated
     return template.by_attrs, key

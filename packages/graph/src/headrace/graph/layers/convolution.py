@@ -122,7 +122,7 @@ class Conv(Layer):
             pads = [[0, 0] for _ in self.layout]
             pads[self.layout.index("W")] = [ahead, 0]
             inputs, padding = op("Pad", inputs, pads), "valid"
-        made = convolution(
+        result = convolution(
             inputs,
             self.kernel,
             padding.upper(),
@@ -131,12 +131,12 @@ class Conv(Layer):
             data_format=self.layout,
             name=f"Conv{self.rank}D",
         )
-        return self._add_bias_and_activation(made)
+        return self._add_bias_and_activation(result)
 
-    def _add_bias_and_activation(self, made: Tensor) -> Tensor:
+    def _add_bias_and_activation(self, result: Tensor) -> Tensor:
         if self.use_bias:
-            made = bias_add(made, self.bias, data_format=self.layout)
-        return made if self.activation is None else self.activation(made)
+            result = bias_add(result, self.bias, data_format=self.layout)
+        return result if self.activation is None else self.activation(result)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """Returns [batch, *out spatial, filters], in the layer's data_format."""

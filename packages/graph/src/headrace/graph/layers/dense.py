@@ -104,13 +104,13 @@ class Dense(Layer):
         """Maps [..., in] to [..., units]."""
         rank = inputs.get_shape().ndims
         if rank > 2:
-            made = tensordot(inputs, self.kernel, [[rank - 1], [0]])
-            made.set_shape([*inputs.get_shape().as_list()[:-1], self.units])
+            result = tensordot(inputs, self.kernel, [[rank - 1], [0]])
+            result.set_shape([*inputs.get_shape().as_list()[:-1], self.units])
         else:
-            made = op("MatMul", inputs, self.kernel)
+            result = op("MatMul", inputs, self.kernel)
         if self.use_bias:
-            made = bias_add(made, self.bias)
-        return made if self.activation is None else self.activation(made)
+            result = bias_add(result, self.bias)
+        return result if self.activation is None else self.activation(result)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """Returns [..., units]."""
@@ -179,16 +179,16 @@ class Flatten(Layer):
         rank = inputs.get_shape().ndims
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = op("Transpose", inputs, [0, *range(2, rank), 1])
-        wanted = self.compute_output_shape(inputs.get_shape()).as_list()
-        if None not in wanted[1:]:
-            flat = constant([-1, wanted[1]] if wanted[0] is None else wanted)
-        elif wanted[0] is not None:
-            flat = constant([wanted[0], -1])
+        requested = self.compute_output_shape(inputs.get_shape()).as_list()
+        if None not in requested[1:]:
+            flat = constant([-1, requested[1]] if requested[0] is None else requested)
+        elif requested[0] is not None:
+            flat = constant([requested[0], -1])
         else:
             flat = op("Pack", [op("Shape", inputs)[0], -1])
-        made = op("Reshape", inputs, flat)
-        made.set_shape(wanted)
-        return made
+        result = op("Reshape", inputs, flat)
+        result.set_shape(requested)
+        return result
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """Returns [batch, n]."""

@@ -27,9 +27,9 @@ def functional(name: str, layer: Any, summary: str) -> Any:
     )
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        inputs, reuse = given.pop("inputs"), given.pop("reuse", None)
-        return layer(**given, _scope=given.get("name"), _reuse=reuse).apply(inputs)
+        bound = signature.bind(*args, **kwargs).arguments
+        inputs, reuse = bound.pop("inputs"), bound.pop("reuse", None)
+        return layer(**bound, _scope=bound.get("name"), _reuse=reuse).apply(inputs)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = layer.__module__

@@ -42,8 +42,8 @@ class InputSpec:
         self.optional = optional
 
     def __repr__(self) -> str:
-        said = {k: v for k, v in vars(self).items() if v}
-        return f"InputSpec({', '.join(f'{k}={v!r}' for k, v in said.items())})"
+        constraints = {k: v for k, v in vars(self).items() if v}
+        return f"InputSpec({', '.join(f'{k}={v!r}' for k, v in constraints.items())})"
 
 
 def check_inputs(spec: Any, inputs: list[Any], layer: str) -> None:
@@ -56,9 +56,9 @@ def check_inputs(spec: Any, inputs: list[Any], layer: str) -> None:
             f"Layer {layer} expects {len(specs)} inputs, but it received {len(inputs)} input "
             f"tensors: {inputs}"
         )
-    for number, (wanted, tensor) in enumerate(zip(specs, inputs, strict=True)):
-        if wanted is not None:
-            _check(wanted, tensor, f"Input {number} of layer {layer} is incompatible with the "
+    for number, (requested, tensor) in enumerate(zip(specs, inputs, strict=True)):
+        if requested is not None:
+            _check(requested, tensor, f"Input {number} of layer {layer} is incompatible with the "
                                    "layer: ")  # fmt: skip
 
 

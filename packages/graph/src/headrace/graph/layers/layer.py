@@ -39,8 +39,8 @@ _counts: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], int]] = weakref.We
 def snake_case(name: str) -> str:
     """Converts a class name to a scope name: MaxPooling2D to max_pooling2d."""
     apart = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    made = re.sub(r"([a-z])([A-Z])", r"\1_\2", apart).lower()
-    return "private" + made if made.startswith("_") else made
+    result = re.sub(r"([a-z])([A-Z])", r"\1_\2", apart).lower()
+    return "private" + result if result.startswith("_") else result
 
 
 class Layer:
@@ -198,10 +198,10 @@ class Layer:
         if self._scope is not None:
             return
         if self._reuse:
-            made = variable_scope(scope if scope is not None else self._base_name)
+            result = variable_scope(scope if scope is not None else self._base_name)
         else:
-            made = variable_scope(scope, default_name=self._base_name)
-        with made as captured:
+            result = variable_scope(scope, default_name=self._base_name)
+        with result as captured:
             self._scope = captured
 
     def _build_once(self, inputs: Any) -> None:
@@ -262,7 +262,7 @@ class Layer:
         reuse = self.built or self._reuse
         with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
             with name_scope(scope.original_name_scope):
-                made = get_variable(
+                result = get_variable(
                     name,
                     shape,
                     dtype=as_dtype(dtype or self._dtype or float32),
@@ -275,11 +275,11 @@ class Layer:
                     synchronization=synchronization,
                     aggregation=aggregation,
                 )
-        parts = list(made) if isinstance(made, PartitionedVariable) else [made]
+        parts = list(result) if isinstance(result, PartitionedVariable) else [result]
         if regularizer is not None and not known & set(map(id, parts)):
             self._losses.extend(losses[before:])
         (self._trainable_weights if trainable else self._non_trainable_weights).extend(parts)
-        return made
+        return result
 
     add_variable = add_weight
 
@@ -292,8 +292,8 @@ class Layer:
     def add_update(self, updates: Any, inputs: TensorLike | None = None) -> None:
         """Adds operations to run with each training step; calls add them to UPDATE_OPS."""
         for update in _listed(updates):
-            made = update() if callable(update) else update
-            self._updates.append(made if isinstance(made, Operation) else made.op)
+            result = update() if callable(update) else update
+            self._updates.append(result if isinstance(result, Operation) else result.op)
 
     def get_updates_for(self, inputs: TensorLike) -> list[Operation]:
         """Returns all updates, independent of inputs."""

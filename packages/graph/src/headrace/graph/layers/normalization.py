@@ -207,9 +207,9 @@ class BatchNormalization(Layer):
         parts = op("ConcatV2", [[self.virtual_batch_size, -1], shape[1:]], 0)
         apart = op("Reshape", inputs, parts)
         apart.set_shape([self.virtual_batch_size, None, *inputs.get_shape().as_list()[1:]])
-        made = op("Reshape", self._virtual_batches(apart, training), shape)
-        made.set_shape(inputs.get_shape())
-        return made
+        result = op("Reshape", self._virtual_batches(apart, training), shape)
+        result.set_shape(inputs.get_shape())
+        return result
 
     def _fused(self, inputs: Tensor, training: Any) -> Tensor:
         layout = "NCHW" if self.axis == [1] else "NHWC"
@@ -232,7 +232,7 @@ class BatchNormalization(Layer):
                 data_format=layout,
             )
 
-        made, mean, variance = smart_cond(training, by_batch, by_averages)
+        result, mean, variance = smart_cond(training, by_batch, by_averages)
         truth = known(training)
         if truth is not False:
             momentum: Any = self.momentum
@@ -244,7 +244,7 @@ class BatchNormalization(Layer):
                 )
             self.add_update(lambda: self._update_average(self.moving_mean, mean, momentum))
             self.add_update(lambda: self._update_average(self.moving_variance, variance, momentum))
-        return made
+        return result
 
     def _virtual_batches(self, inputs: Tensor, training: Any) -> Tensor:
         rank = len(inputs.get_shape().as_list())
@@ -292,7 +292,7 @@ class BatchNormalization(Layer):
                     training, new_variance, self._renormalization.moving_stddev
                 )
         x = op("Cast", inputs, DstT=self._statistics_dtype()) if self._is_half(inputs) else inputs
-        made = normalize(
+        result = normalize(
             x,
             self._broadcast_channels(mean, rank),
             self._broadcast_channels(variance, rank),
@@ -301,9 +301,9 @@ class BatchNormalization(Layer):
             self.epsilon,
         )
         if self._is_half(inputs):
-            made = op("Cast", made, DstT=inputs.dtype.base_dtype)
-        made.set_shape(inputs.get_shape())
-        return made
+            result = op("Cast", result, DstT=inputs.dtype.base_dtype)
+        result.set_shape(inputs.get_shape())
+        return result
 
     def _is_half(self, inputs: Tensor) -> bool:
         return inputs.dtype.base_dtype.name != self._statistics_dtype()

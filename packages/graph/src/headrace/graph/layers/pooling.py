@@ -58,7 +58,7 @@ class Pooling(Layer):
             inputs = op("ExpandDims", inputs, axis)
             sizes = [[*n[:axis], 1, *n[axis:]] for n in sizes]
             layout = "NCHW" if first else "NHWC"
-        made = op(
+        result = op(
             f"{self.kind}Pool3D" if self.rank == 3 else f"{self.kind}Pool",
             inputs,
             ksize=sizes[0],
@@ -66,7 +66,7 @@ class Pooling(Layer):
             padding=self.padding.upper(),
             data_format=layout,
         )
-        return op("Squeeze", made, squeeze_dims=[axis]) if self.rank == 1 else made
+        return op("Squeeze", result, squeeze_dims=[axis]) if self.rank == 1 else result
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """Returns [batch, *out spatial, channels], in the layer's data_format."""
@@ -121,10 +121,10 @@ def _function(function_name: str, layer: Any, summary: str) -> PooledLayer:
         data_format: str = "channels_last",
         name: str | None = None,
     ) -> Tensor:
-        made: Tensor = layer(
+        result: Tensor = layer(
             pool_size, strides, padding=padding, data_format=data_format, name=name
         ).apply(inputs)
-        return made
+        return result
 
     pooled.__doc__ = f"{summary} of each window of inputs; see {layer.__name__}."
     pooled.__name__ = pooled.__qualname__ = function_name

@@ -111,7 +111,7 @@ class SeparableConv(Conv):
             depthwise, pointwise = op("ExpandDims", depthwise, 0), op("ExpandDims", pointwise, 0)
             # the op requires equal strides; along the added dimension of size 1 any stride will do
             strides, rate = strides * 2, (1, *rate)
-        made = apart_then_mixed(
+        result = apart_then_mixed(
             inputs,
             depthwise,
             pointwise,
@@ -121,11 +121,11 @@ class SeparableConv(Conv):
             data_format=layout,
         )
         if self.rank == 2:
-            return self._add_bias_and_activation(made)
+            return self._add_bias_and_activation(result)
         if self.use_bias:
-            made = bias_add(made, self.bias, data_format=layout)
-        made = op("Squeeze", made, squeeze_dims=[axis])
-        return made if self.activation is None else self.activation(made)
+            result = bias_add(result, self.bias, data_format=layout)
+        result = op("Squeeze", result, squeeze_dims=[axis])
+        return result if self.activation is None else self.activation(result)
 
 
 class SeparableConv1D(SeparableConv):

@@ -76,7 +76,7 @@ class ConvTranspose(Conv):
         rest = [self.filters, *spatial] if first else [*spatial, self.filters]
         full = [1, 1, *self.strides] if first else [1, *self.strides, 1]
         transpose: Any = transpose_2d if self.rank == 2 else transpose_3d
-        made = transpose(
+        result = transpose(
             inputs,
             self.kernel,
             op("Pack", [sizes[0], *rest], name="stack"),
@@ -84,8 +84,8 @@ class ConvTranspose(Conv):
             padding=self.padding.upper(),
             data_format=self.layout,
         )
-        made.set_shape(self.compute_output_shape(inputs.get_shape()))
-        return self._add_bias_and_activation(made)
+        result.set_shape(self.compute_output_shape(inputs.get_shape()))
+        return self._add_bias_and_activation(result)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """Returns [batch, *out spatial, filters], in the layer's data_format."""

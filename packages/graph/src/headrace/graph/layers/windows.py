@@ -61,5 +61,5 @@ def transposed_length(length: Any, window: int, padding: str, stride: int) -> An
     """Returns the output length of a transposed convolution; length is an int, tensor or None."""
     if length is None:
         return None
-    made = length * stride
-    return made + max(window - stride, 0) if padding == "valid" else made
+    result = length * stride
+    return result + max(window - stride, 0) if padding == "valid" else result

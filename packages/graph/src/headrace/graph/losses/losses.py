@@ -144,20 +144,20 @@ def compute_weighted_loss(
         weights = cast(weights, float32)
         kind = losses.dtype.base_dtype
         values = after(assert_broadcastable(weights, losses), cast(losses, float32))
-        made = op("Mul", values, weights)
+        result = op("Mul", values, weights)
         if reduction != Reduction.NONE:
-            total = reduce_sum(made)
+            total = reduce_sum(result)
             if reduction == Reduction.MEAN:
-                made = _mean(total, reduce_sum(op("OnesLike", values) * weights))
+                result = _mean(total, reduce_sum(op("OnesLike", values) * weights))
             elif reduction == _MEAN:
-                made = _mean(total, _count_nonzero_weights(values, weights))
+                result = _mean(total, _count_nonzero_weights(values, weights))
             elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-                made = _mean(total, op("Cast", op("Size", values), DstT=float32))
+                result = _mean(total, op("Cast", op("Size", values), DstT=float32))
             else:
-                made = total
-        made = cast(made, kind)
-        add_loss(made, loss_collection)
-        return made
+                result = total
+        result = cast(result, kind)
+        add_loss(result, loss_collection)
+        return result
 
 
 def _given(labels: Any, other: Any, what: str) -> None:
@@ -344,9 +344,9 @@ def mean_pairwise_squared_error(
         second = two * op("DivNoNan", op("Square", total), pairs)
         loss = reduce_sum((first - second) * weights)
         some = op("Greater", reduce_sum(count), zero)
-        made = op("SelectV2", some, loss, op("ZerosLike", loss), name="value")
-        add_loss(made, loss_collection)
-        return made
+        result = op("SelectV2", some, loss, op("ZerosLike", loss), name="value")
+        add_loss(result, loss_collection)
+        return result
 
 
 def mean_squared_error(

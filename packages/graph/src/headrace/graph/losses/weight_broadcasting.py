@@ -52,9 +52,9 @@ def _run_time_check(weights: Tensor, values: Tensor) -> Operation:
         return cond(op("Equal", rank, op("Rank", values)), fits, lambda: constant(False))
 
     good = cond(op("Equal", rank, 0), lambda: constant(True), not_scalar)
-    said = [constant(b"weights can not be broadcast to values. weights.shape="), shape]
-    made: Operation = op("Assert", good, [*said, constant(b"values.shape="), full])
-    return made
+    message = [constant(b"weights can not be broadcast to values. weights.shape="), shape]
+    result: Operation = op("Assert", good, [*message, constant(b"values.shape="), full])
+    return result
 
 
 def broadcast_weights(weights: TensorLike, values: TensorLike) -> Tensor:

@@ -71,14 +71,14 @@ def _checked(x: Tensor, summary: str) -> Tensor:
 def _flat(labels: Any, predictions: Any, weights: Any) -> tuple[Tensor, Tensor, Any]:
     """Flattens all three; class indices are cast to int64."""
     labels, predictions = cast(labels, _INT64), cast(predictions, _INT64)
-    made = []
+    result = []
     for x in (labels, predictions, weights):
         if x is not None:
             x = cast(x, _INT64) if x is not weights else cast(x, float32)
             rank = x.get_shape().ndims
             x = x if rank == 1 else op("Reshape", x, [-1])
-        made.append(x)
-    return made[0], made[1], made[2]
+        result.append(x)
+    return result[0], result[1], result[2]
 
 
 def mean_iou(

@@ -48,8 +48,8 @@ def _counted(op_name: str, labelled: bool, predicted: bool, summary: str) -> Met
     return function
 
 
-def _equals(x: Tensor, wanted: bool) -> Tensor:
-    return x if wanted else op("LogicalNot", x)
+def _equals(x: Tensor, requested: bool) -> Tensor:
+    return x if requested else op("LogicalNot", x)
 
 
 def _sum_of(
@@ -71,8 +71,8 @@ false_negatives = _counted("false_negatives", True, False, "false negatives")
 
 def _safe_ratio(hits: Any, misses: Any, name: str) -> Tensor:
     total = op("AddV2", hits, misses)
-    made = op("RealDiv", hits, total)
-    return op("SelectV2", op("Greater", total, constant(0.0)), made, constant(0.0), name=name)
+    result = op("RealDiv", hits, total)
+    return op("SelectV2", op("Greater", total, constant(0.0)), result, constant(0.0), name=name)
 
 
 def _ratio(op_name: str, misses: Any, summary: str) -> Metric:

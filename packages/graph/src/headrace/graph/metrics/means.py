@@ -49,8 +49,8 @@ def quotient(total: Any, count: Any, name: str | None = None) -> Tensor:
     """Returns total / count, and 0 where count is not positive."""
     count = convert_to_tensor(count)
     zero = constant(0, dtype=count.dtype.base_dtype)
-    made: Tensor = op("DivNoNan", total, op("Maximum", count, zero), name=name)
-    return made
+    result: Tensor = op("DivNoNan", total, op("Maximum", count, zero), name=name)
+    return result
 
 
 def matched(labels: Any, predictions: Any, weights: Any = None) -> tuple[Tensor, Tensor, Any]:

@@ -30,10 +30,10 @@ def _dense_labels(labels: Any, predictions: Tensor) -> Tensor:
     if isinstance(labels, SparseTensor):
         nowhere = constant(-1, dtype=_INT64)
         values = cast(labels.values, _INT64)
-        made = op("SparseToDense", labels.indices, labels.dense_shape, values, nowhere)
+        result = op("SparseToDense", labels.indices, labels.dense_shape, values, nowhere)
         # an extra column of -1, so that there is at least one
-        pads = [[0, 0]] * (len(made.get_shape().as_list()) - 1) + [[0, 1]]
-        return op("PadV2", made, pads, nowhere)
+        pads = [[0, 0]] * (len(result.get_shape().as_list()) - 1) + [[0, 1]]
+        return op("PadV2", result, pads, nowhere)
     labels = cast(labels, _INT64)
     mine, theirs = labels.get_shape().ndims, predictions.get_shape().ndims
     if mine is not None and theirs is not None and mine == theirs - 1:
@@ -55,10 +55,10 @@ def _hits(labels: Tensor, predicted: Tensor, class_id: int | None) -> dict[str, 
     missed = op("LogicalAnd", missed, op("NotEqual", labels, constant(-1, dtype=_INT64)))
     wrong = op("LogicalNot", found)
     if class_id is not None:
-        wanted = constant(class_id, dtype=_INT64)
-        of_class = op("Equal", predicted, wanted)
+        requested = constant(class_id, dtype=_INT64)
+        of_class = op("Equal", predicted, requested)
         found, wrong = op("LogicalAnd", found, of_class), op("LogicalAnd", wrong, of_class)
-        missed = op("LogicalAnd", missed, op("Equal", labels, wanted))
+        missed = op("LogicalAnd", missed, op("Equal", labels, requested))
     named = {"true_positive": found, "false_positive": wrong, "false_negative": missed}
     return {k: reduce_sum(op("Cast", v, DstT=_DOUBLE), -1) for k, v in named.items()}
 

@@ -32,7 +32,7 @@ _NAMES = {
 
 
 def _at_thresholds(
-    labels: Any, predictions: Any, thresholds: list[float], weights: Any, wanted: str
+    labels: Any, predictions: Any, thresholds: list[float], weights: Any, requested: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns variables of counts at each threshold by the keys of _NAMES, and their updates."""
     labels, predictions, weights = matched(
@@ -61,7 +61,7 @@ def _at_thresholds(
     }
     values, updates = {}, {}
     for key, name in _NAMES.items():
-        if key in wanted.split():
+        if key in requested.split():
             values[key] = metric_variable([len(thresholds)], name=name)
             hits = op("Cast", op("LogicalAnd", *chosen[key]), DstT=float32)
             if counted is not None:
@@ -278,7 +278,7 @@ def specificity_at_sensitivity(
 
 def _metric_at_other(
     scope: str,
-    wanted: float,
+    requested: float,
     what: str,
     labels: Any,
     predictions: Any,
@@ -288,26 +288,28 @@ def _metric_at_other(
     updates_collections: Any,
     name: str | None,
 ) -> tuple[Tensor, Tensor]:
-    if wanted < 0 or wanted > 1:
-        raise ValueError(f"`{what}` must be in the range [0, 1]. Currently, `{what}` is {wanted}.")
+    if requested < 0 or requested > 1:
+        raise ValueError(
+            f"`{what}` must be in the range [0, 1]. Currently, `{what}` is {requested}."
+        )
     with variable_scope(name, scope, [predictions, labels, weights]):
         limits = _even_thresholds(num_thresholds)
         both = _at_thresholds(labels, predictions, limits, weights, "tp fn tn fp")
         found = [
-            _at_nearest_threshold(counts, wanted, what == "specificity", kind)
+            _at_nearest_threshold(counts, requested, what == "specificity", kind)
             for counts, kind in zip(both, ("value", "update_op"), strict=True)
         ]
         return collect(metrics_collections, found[0]), collect(updates_collections, found[1])
 
 
 def _at_nearest_threshold(
-    counts: dict[str, Any], wanted: float, by_specificity: bool, name: str
+    counts: dict[str, Any], requested: float, by_specificity: bool, name: str
 ) -> Tensor:
     tp, fn, tn, fp = (convert_to_tensor(counts[k]) for k in ("tp", "fn", "tn", "fp"))
     small = constant(_SMALL)
     sensitivity, specificity = tp / (tp + fn + small), tn / (tn + fp + small)
-    given, other = (specificity, sensitivity) if by_specificity else (sensitivity, specificity)
-    off = op("Abs", given - constant(wanted, dtype=float32))
+    provided, other = (specificity, sensitivity) if by_specificity else (sensitivity, specificity)
+    off = op("Abs", provided - constant(requested, dtype=float32))
     if by_specificity:
         index = argmin(off, 0)
     else:  # of several nearest thresholds, the last

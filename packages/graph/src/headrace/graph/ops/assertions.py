@@ -353,9 +353,9 @@ def assert_shapes(
     with name_scope(name or "assert_shapes"):
         named: dict[str, tuple[int | None, Tensor, str]] = {}
         checks: list[Any] = []
-        for tensor, wanted in pairs:
+        for tensor, requested in pairs:
             tensor = convert_to_tensor(tensor)
-            checks += _check_sizes(tensor, wanted, named, data, summarize, message)
+            checks += _check_sizes(tensor, requested, named, data, summarize, message)
         from headrace.graph.control_flow.control_flow_ops import group
 
         return group(*checks) if checks else no_op(name=_OK)
@@ -363,13 +363,13 @@ def assert_shapes(
 
 def _check_sizes(
     tensor: Tensor,
-    wanted: Any,
+    requested: Any,
     named: dict[str, tuple[int | None, Tensor, str]],
     data: Any,
     summarize: int | None,
     message: str | None,
 ) -> list[Any]:
-    sizes = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    sizes = list(requested) if isinstance(requested, (list, tuple)) else [requested]
     begin = f"{message}.  " if message else ""
     checks: list[Any] = []
     front = bool(sizes) and sizes[0] in ("*", ...)
@@ -401,8 +401,8 @@ def _check_sizes(
                     f"{have}, shape {tensor.get_shape()}"
                 )
             continue
-        said = data or [message or "", f"{where} must have size", other, "Received shape: ", shape]
-        checks.append(Assert(op("Equal", value, other), said, summarize=summarize))
+        parts = data or [message or "", f"{where} must have size", other, "Received shape: ", shape]
+        checks.append(Assert(op("Equal", value, other), parts, summarize=summarize))
     return checks
 
 
@@ -416,13 +416,13 @@ def assert_type(
     name: str | None = None,
 ) -> Operation:
     """Checks the dtype of a tensor. Raises: TypeError for another dtype."""
-    wanted = as_dtype(tf_type)
+    requested = as_dtype(tf_type)
     with name_scope(name or "assert_type"):
         if not isinstance(tensor, SparseTensor):
             tensor = convert_to_tensor(tensor, name="tensor")
-        if tensor.dtype.base_dtype != wanted:
+        if tensor.dtype.base_dtype != requested:
             raise TypeError(
-                f"{message or ''}{tensor.name} must be of type {wanted.name}, "
+                f"{message or ''}{tensor.name} must be of type {requested.name}, "
                 f"is {tensor.dtype.name}"
             )
         return no_op(name="statically_determined_correct_type")
@@ -454,20 +454,20 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
 
     Raises: ValueError for different dtypes or another kind of dtype.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    requested = None if dtype is None else as_dtype(dtype)
     for tensor in tensors or ():
         if tensor is None:
             continue
         own = tensor.dtype.base_dtype
-        if wanted is None:
-            wanted = own
-        elif own != wanted:
-            raise ValueError(f"Expected {tensor} to be of type {wanted.name}, is {own.name}")
-    if wanted is None:
+        if requested is None:
+            requested = own
+        elif own != requested:
+            raise ValueError(f"Expected {tensor} to be of type {requested.name}, is {own.name}")
+    if requested is None:
         return as_dtype("float32")
-    if not wanted.is_floating:
-        raise ValueError(f"Expected floating point type, got {wanted.name}.")
-    return wanted
+    if not requested.is_floating:
+        raise ValueError(f"Expected floating point type, got {requested.name}.")
+    return requested
 
 
 def assert_proper_iterable(values: Iterable[Any]) -> None:

@@ -43,8 +43,8 @@ def clip_by_norm(
         some = op("Greater", squares, op("ZerosLike", squares))
         root = op("Sqrt", op("SelectV2", some, squares, op("OnesLike", squares)))
         norm = op("SelectV2", some, root, squares)
-        made = op("RealDiv", values * limit, op("Maximum", norm, limit), name=scope)
-        return _with_values(t, made)
+        result = op("RealDiv", values * limit, op("Maximum", norm, limit), name=scope)
+        return _with_values(t, result)
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:

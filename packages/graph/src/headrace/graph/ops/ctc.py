@@ -100,7 +100,7 @@ def ctc_beam_search_decoder(
       [batch, top_paths]).
     Source: Graves 2012.
     """
-    made = op(
+    result = op(
         "CTCBeamSearchDecoder",
         inputs,
         sequence_length,
@@ -108,8 +108,8 @@ def ctc_beam_search_decoder(
         top_paths=top_paths,
         merge_repeated=merge_repeated,
     )
-    paths = [SparseTensor(*parts) for parts in zip(made[0], made[1], made[2], strict=True)]
-    return paths, made[3]
+    paths = [SparseTensor(*parts) for parts in zip(result[0], result[1], result[2], strict=True)]
+    return paths, result[3]
 
 
 def ctc_beam_search_decoder_v2(

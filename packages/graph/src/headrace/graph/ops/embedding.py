@@ -70,9 +70,9 @@ def _from_parts(parts: list[Any], ids: Tensor, strategy: str, scope: str, max_no
     picked = op("DynamicPartition", rows, assigned, num_partitions=count)
     at = op("DynamicPartition", places, assigned, num_partitions=count)
     found = []
-    for part, wanted in zip(parts, picked, strict=True):
+    for part, requested in zip(parts, picked, strict=True):
         with colocate_with(part):
-            found.append(gather(part, wanted))
+            found.append(gather(part, requested))
     joined = op("ParallelDynamicStitch", at, found, name=scope)
     static = ids.get_shape().concatenate(_row_shape(parts))
     row = _row_shape(parts)
@@ -80,9 +80,9 @@ def _from_parts(parts: list[Any], ids: Tensor, strategy: str, scope: str, max_no
         rest: Any = constant(row.as_list(), dtype=_INT32)
     else:
         rest = op("Slice", op("Shape", joined), [1], [-1])
-    made = op("Reshape", joined, op("ConcatV2", [op("Shape", ids), rest], 0))
-    made.set_shape(static)
-    return identity(_clip_rows(made, ids, max_norm))
+    result = op("Reshape", joined, op("ConcatV2", [op("Shape", ids), rest], 0))
+    result.set_shape(static)
+    return identity(_clip_rows(result, ids, max_norm))
 
 
 def _row_shape(parts: list[Any]) -> Any:
@@ -127,8 +127,8 @@ def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
         axes: Any = list(range(first, last))
     else:
         axes = op("Range", op("Rank", ids), op("Rank", rows), 1)
-    made: Tensor = clip_by_norm(rows, max_norm, axes=axes)
-    return made
+    result: Tensor = clip_by_norm(rows, max_norm, axes=axes)
+    return result
 
 
 def embedding_lookup_sparse(
@@ -225,7 +225,7 @@ def safe_embedding_lookup_sparse(
             one = constant(1, dtype=weights.dtype.base_dtype)
             more = op("SparseFillEmptyRows", places, gather(weights, kept), flat_shape, one)
             filled_weights = SparseTensor(more[0], more[1], flat_shape)
-        made = embedding_lookup_sparse(
+        result = embedding_lookup_sparse(
             parts,
             filled,
             filled_weights,
@@ -235,18 +235,18 @@ def safe_embedding_lookup_sparse(
             max_norm,
         )
         if default_id is None:
-            extra = op("Fill", op("ExpandDims", op("Rank", made) - 1, 0), 1)
+            extra = op("Fill", op("ExpandDims", op("Rank", result) - 1, 0), 1)
             wide = op("ConcatV2", [op("Shape", is_empty), extra], 0)
-            made = op(
+            result = op(
                 "SelectV2",
                 op("Reshape", is_empty, wide),
-                op("ZerosLike", made),
-                made,
+                op("ZerosLike", result),
+                result,
                 name=scope,
             )
-        rest = op("Slice", op("Shape", made), [1], [-1])
-        final = op("Reshape", made, op("ConcatV2", [cast(before, _INT32), rest], 0))
+        rest = op("Slice", op("Shape", result), [1], [-1])
+        final = op("Reshape", result, op("ConcatV2", [cast(before, _INT32), rest], 0))
         if rank is not None:
             known = sparse_ids.get_shape()[: rank - 1]
-            final.set_shape(known.concatenate(made.get_shape()[1:]))
+            final.set_shape(known.concatenate(result.get_shape()[1:]))
         return final

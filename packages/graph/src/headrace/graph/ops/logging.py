@@ -117,8 +117,8 @@ def _template(item: Any, tensors: list[Any]) -> str:
 
     if isinstance(item, str):
         return item
-    made = nest.map_structure(shown, item)
-    return pprint.pformat(made)
+    result = nest.map_structure(shown, item)
+    return pprint.pformat(result)
 
 
 def _stream_name(stream: Any) -> str:
@@ -202,8 +202,8 @@ def timestamp(name: str | None = None) -> Tensor:
 
 @gradient("CheckNumerics")
 def _check_gradient(node: Operation, grad: Tensor) -> Any:
-    said = node.get_attr("message")
-    message = said.decode() if isinstance(said, bytes) else said
+    parts = node.get_attr("message")
+    message = parts.decode() if isinstance(parts, bytes) else parts
     return check_numerics(
         grad, f"Not a number (NaN) or infinity (Inf) values detected in gradient of {message}"
     )

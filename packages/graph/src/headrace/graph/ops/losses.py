@@ -56,11 +56,11 @@ def softmax_cross_entropy_with_logits_v2(
             op("Reshape", labels, flat),
         )[0]
         outer = op("StridedSlice", shape, [0], [-1], [1], begin_mask=1)
-        made = op("Reshape", cost, outer)
+        result = op("Reshape", cost, outer)
         dims = logits._shape  # noqa: SLF001
         if dims is not None:
-            made.set_shape(dims[:-1])
-        return made
+            result.set_shape(dims[:-1])
+        return result
 
 
 def softmax_cross_entropy_with_logits(
@@ -112,9 +112,9 @@ def sparse_softmax_cross_entropy_with_logits(
             op("Reshape", logits, op("Pack", [-1, width])),
             op("Reshape", labels, [-1]),
         )[0]
-        made = op("Reshape", cost, shape)
-        made.set_shape(labels.get_shape())
-        return made
+        result = op("Reshape", cost, shape)
+        result.set_shape(labels.get_shape())
+        return result
 
 
 def sigmoid_cross_entropy_with_logits(
@@ -172,7 +172,7 @@ def log_poisson_loss(
     with name_scope(name or "log_poisson_loss"):
         c = convert_to_tensor(log_input)
         z = convert_to_tensor(targets, dtype=c.dtype.base_dtype)
-        made = op("Exp", c) - c * z
+        result = op("Exp", c) - c * z
         if compute_full_loss:
             half, two_pi = (constant(v, dtype=z.dtype.base_dtype) for v in (0.5, 6.283185307179586))
             stirling = z * op("Log", z) - z + half * op("Log", two_pi * z)
@@ -181,8 +181,8 @@ def log_poisson_loss(
                 op("GreaterEqual", z, op("ZerosLike", z)),
                 op("LessEqual", z, op("OnesLike", z)),
             )
-            made = made + op("SelectV2", inside, op("ZerosLike", z), stirling)
-        return made
+            result = result + op("SelectV2", inside, op("ZerosLike", z), stirling)
+        return result
 
 
 def l2_loss(t: TensorLike, name: str | None = None) -> Tensor:
@@ -205,22 +205,22 @@ def _softmax_xent_gradient(node: Operation, grad: Tensor, backprop: Any) -> list
     """Scales the op's second output; log_softmax gives the gradient with respect to labels."""
     logits = node.inputs[0]
     column = op("ExpandDims", grad, -1)
-    made = column * node.outputs[1]
+    result = column * node.outputs[1]
     if backprop is not None and backprop.op.type != "ZerosLike":
         softmax = op("Softmax", logits)
         total = op("Sum", backprop * softmax, [-1], keep_dims=True)
-        made = made + (backprop - total) * softmax
-    return [made, column * -op("LogSoftmax", logits)]
+        result = result + (backprop - total) * softmax
+    return [result, column * -op("LogSoftmax", logits)]
 
 
 @gradient("SparseSoftmaxCrossEntropyWithLogits")
 def _sparse_xent_gradient(node: Operation, grad: Tensor, backprop: Any) -> list[Any]:
-    made = op("ExpandDims", grad, -1) * node.outputs[1]
+    result = op("ExpandDims", grad, -1) * node.outputs[1]
     if backprop is not None and backprop.op.type != "ZerosLike":
         softmax = op("Softmax", node.inputs[0])
         total = op("Sum", backprop * softmax, [-1], keep_dims=True)
-        made = made + (backprop - total) * softmax
-    return [made, None]
+        result = result + (backprop - total) * softmax
+    return [result, None]
 
 
 @gradient("L2Loss")

@@ -228,13 +228,13 @@ class _FeaturePlan:
         """Returns the parsed features by the caller's keys."""
         found: dict[str, Any] = dict(zip(self.sparse, sparse, strict=True))
         found.update(zip(self.dense, dense, strict=True))
-        made = {}
+        created = {}
         for key, feature in self.features.items():
             if isinstance(feature, SparseFeature):
-                made[key] = _merged(feature, found)
+                created[key] = _merged(feature, found)
             else:
-                made[key] = found[key]
-        return made
+                created[key] = found[key]
+        return created
 
 
 def _dense(key: str, dtype: Any, shape: Any, default: Any) -> tuple[Any, list[Any], Any]:

@@ -21,7 +21,7 @@ def _split(joint: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
 def _lstm_cell_gradient(node: Operation, *grads: Tensor) -> list[Any]:
     """Differentiates the new state and the output; the other outputs are only used here."""
     x, before, h, weights = node.inputs[:4]
-    made = op(
+    result = op(
         "LSTMBlockCellGrad",
         *node.inputs,
         *node.outputs[:6],
@@ -29,11 +29,11 @@ def _lstm_cell_gradient(node: Operation, *grads: Tensor) -> list[Any]:
         grads[6],
         use_peephole=node.get_attr("use_peephole"),
     )
-    into_before, gates = made[0], made[1]
+    into_before, gates = result[0], result[1]
     into_x, into_h = _split(op("MatMul", gates, weights, transpose_b=True), x)
     joint = op("ConcatV2", [x, h], 1)
     into_weights = op("MatMul", joint, gates, transpose_a=True)
-    peepholes = made[2:5]
+    peepholes = result[2:5]
     return [into_x, into_before, into_h, into_weights, *peepholes, op("BiasAddGrad", gates)]
 
 
@@ -41,8 +41,8 @@ def _lstm_cell_gradient(node: Operation, *grads: Tensor) -> list[Any]:
 def _gru_cell_gradient(node: Operation, *grads: Tensor) -> list[Any]:
     x, h = node.inputs[:2]
     reset, update, candidate = node.outputs[:3]
-    made = op("GRUBlockCellGrad", *node.inputs, reset, update, candidate, grads[3])
-    into_x, into_h, of_candidate, of_gates = made
+    result = op("GRUBlockCellGrad", *node.inputs, reset, update, candidate, grads[3])
+    into_x, into_h, of_candidate, of_gates = result
     joint = op("ConcatV2", [x, h], 1)
     gated = op("ConcatV2", [x, h * reset], 1)
     return [
@@ -58,7 +58,7 @@ def _gru_cell_gradient(node: Operation, *grads: Tensor) -> list[Any]:
 def _block(version: str) -> None:
     @gradient(f"BlockLSTM{version}")
     def rule(node: Operation, *grads: Tensor) -> list[Any]:
-        made = op(
+        result = op(
             f"BlockLSTMGrad{version}",
             *node.inputs,
             *node.outputs,
@@ -66,7 +66,7 @@ def _block(version: str) -> None:
             grads[6],
             use_peephole=node.get_attr("use_peephole"),
         )
-        return [None, *made]
+        return [None, *result]
 
 
 _block("")

@@ -50,10 +50,10 @@ def _reduction(function_name: str, op_type: str, summary: str) -> Reduction:
         axis = _one_of(axis, reduction_indices, "axis", "reduction_indices")
         keep = bool(_one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
         x = convert_to_tensor(input_tensor, name="input_tensor")
-        made = op(op_type, x, _axes(x, axis), keep_dims=keep, name=name or op_type)
+        result = op(op_type, x, _axes(x, axis), keep_dims=keep, name=name or op_type)
         if axis is None and not keep:
-            made.set_shape(())  # independent of the rank
-        return made
+            result.set_shape(())  # independent of the rank
+        return result
 
     function.__doc__ = (
         f"{summary} along axes.\n\n    Args:\n      input_tensor: [...].\n"
@@ -150,8 +150,8 @@ def count_nonzero(
         x = convert_to_tensor(input_tensor, name="input_tensor")
         some = op("NotEqual", x, op("ZerosLike", x))
         counted = reduce_sum(op("Cast", some, DstT="int64"), axis=axis, keepdims=keep)
-        wanted = as_dtype(dtype)
-        return counted if wanted.name == "int64" else op("Cast", counted, DstT=wanted)
+        requested = as_dtype(dtype)
+        return counted if requested.name == "int64" else op("Cast", counted, DstT=requested)
 
 
 def argmax(
@@ -378,8 +378,8 @@ def _norm_gradient(node: Operation, grad: Tensor) -> list[Any]:
 
 @gradient("Cumsum")
 def _cumsum_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    made = cumsum(grad, node.inputs[1], node.get_attr("exclusive"), not node.get_attr("reverse"))
-    return [made, None]
+    result = cumsum(grad, node.inputs[1], node.get_attr("exclusive"), not node.get_attr("reverse"))
+    return [result, None]
 
 
 @gradient("Cumprod")
@@ -397,9 +397,12 @@ def _cumulative_logsumexp_gradient(node: Operation, grad: Tensor) -> list[Any]:
     exclusive, reverse = node.get_attr("exclusive"), node.get_attr("reverse")
     low = constant(grad.dtype.min, dtype=grad.dtype.base_dtype)
 
-    def part(wanted: Tensor, value: Tensor) -> Tensor:
+    def part(requested: Tensor, value: Tensor) -> Tensor:
         logs = op(
-            "SelectV2", wanted, op("Log", op("SelectV2", wanted, value, op("OnesLike", value))), low
+            "SelectV2",
+            requested,
+            op("Log", op("SelectV2", requested, value, op("OnesLike", value))),
+            low,
         )
         total = op("CumulativeLogsumexp", logs - y, axis, exclusive=exclusive, reverse=not reverse)
         return op("Exp", total + x)
@@ -419,13 +422,13 @@ def _top_k_gradient(node: Operation, grad: Tensor, _: Any) -> list[Any]:
     starts = op("ExpandDims", op("Range", constant(0, dtype="int64"), rows * width, width), -1)
     places = op("Reshape", flat + starts, [-1])
     total = op("Prod", shape, [0])
-    made = op(
+    result = op(
         "ScatterNd",
         op("ExpandDims", places, -1),
         op("Reshape", grad, [-1]),
         op("Reshape", total, [1]),
     )
-    return [op("Reshape", made, shape), *([None] * (len(node.inputs) - 1))]
+    return [op("Reshape", result, shape), *([None] * (len(node.inputs) - 1))]
 
 
 gradient("TopK")(_top_k_gradient)

@@ -135,14 +135,14 @@ def _stitch_gradient(node: Operation, grad: Tensor) -> list[Any]:
         numbers.append(op("Reshape", op("Range", start, end, 1), op("Shape", index)))
         start = end
     owners = op("DynamicStitch", list(indices), numbers)
-    made = []
+    result = []
     for index, number in zip(indices, numbers, strict=True):
         got = op("GatherV2", grad, index, 0)
         kept = op("Equal", op("GatherV2", owners, index, 0), number)
         inner = op("Fill", op("ExpandDims", op("Rank", got) - op("Rank", index), 0), 1)
         kept = op("Reshape", kept, op("ConcatV2", [op("Shape", index), inner], 0))
-        made.append(op("SelectV2", kept, got, op("ZerosLike", got)))
-    return [*[None] * len(indices), *made]
+        result.append(op("SelectV2", kept, got, op("ZerosLike", got)))
+    return [*[None] * len(indices), *result]
 
 
 @gradient("ParallelDynamicStitch")
@@ -180,9 +180,9 @@ def _scatter_update_gradient(node: Operation, grad: Tensor) -> list[Any]:
 def _scatter_extreme_gradient(node: Operation, grad: Tensor) -> list[Any]:
     """Distributes the gradient equally between equal extremes."""
     tensor, indices, updates = node.inputs
-    made, dtype = node.outputs[0], grad.dtype.base_dtype
-    own = op("Cast", op("Equal", tensor, made), DstT=dtype)
-    put = op("Cast", op("Equal", updates, op("GatherNd", made, indices)), DstT=dtype)
+    result, dtype = node.outputs[0], grad.dtype.base_dtype
+    own = op("Cast", op("Equal", tensor, result), DstT=dtype)
+    put = op("Cast", op("Equal", updates, op("GatherNd", result, indices)), DstT=dtype)
     shape = op("Shape", tensor, out_type=indices.dtype.base_dtype)
     share = grad / (own + op("ScatterNd", indices, put, shape))
     return [own * share, None, put * op("GatherNd", share, indices)]

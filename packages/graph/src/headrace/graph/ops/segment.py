@@ -265,8 +265,8 @@ def _sparse_second_gradient(kind: str) -> Any:
                 out_type=indices.dtype.base_dtype,
             )
             indices = op("Squeeze", place, squeeze_dims=[0])
-        made = op(f"SparseSegment{kind}WithNumSegments", grad, indices, ids, count)
-        return [made, None, None, None]
+        created = op(f"SparseSegment{kind}WithNumSegments", grad, indices, ids, count)
+        return [created, None, None, None]
 
     return function
 

@@ -80,10 +80,10 @@ def _strided_slice_gradient(node: Operation, grad: Tensor) -> list[Any]:
         begin, end, strides = (op("Cast", t, DstT="int32") for t in (begin, end, strides))
         index = begin.dtype.base_dtype
     masks = {mask: node.get_attr(mask) for mask in _MASKS}
-    made = op(
+    result = op(
         "StridedSliceGrad", op("Shape", x, out_type=index), begin, end, strides, grad, **masks
     )
-    return [made, None, None, None]
+    return [result, None, None, None]
 
 
 @gradient("StridedSliceGrad")

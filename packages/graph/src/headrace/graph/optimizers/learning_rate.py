@@ -23,11 +23,11 @@ def _operands(rate: Any, step: Any, *others: Any) -> list[Tensor]:
     if step is None:
         raise ValueError("global_step is required")
     step = convert_to_tensor(step)
-    made = [rate, op("Cast", step, DstT=dtype)]
+    result = [rate, op("Cast", step, DstT=dtype)]
     for value in others:
         value = convert_to_tensor(value)
-        made.append(value if value.dtype.base_dtype is dtype else op("Cast", value, DstT=dtype))
-    return made
+        result.append(value if value.dtype.base_dtype is dtype else op("Cast", value, DstT=dtype))
+    return result
 
 
 def exponential_decay(
@@ -155,16 +155,16 @@ def piecewise_constant(
         )
     with name_scope(name or "PiecewiseConstant"):
         x = convert_to_tensor(x)
-        made = convert_to_tensor(values[-1])
+        result = convert_to_tensor(values[-1])
         for boundary, value in reversed(list(zip(boundaries, values[:-1], strict=True))):
             limit = convert_to_tensor(boundary, dtype=x.dtype.base_dtype)
-            made = op(
+            result = op(
                 "SelectV2",
                 op("LessEqual", x, limit),
-                convert_to_tensor(value, dtype=made.dtype.base_dtype),
-                made,
+                convert_to_tensor(value, dtype=result.dtype.base_dtype),
+                result,
             )
-        return made
+        return result
 
 
 piecewise_constant_decay = piecewise_constant

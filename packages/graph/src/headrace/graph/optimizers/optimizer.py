@@ -157,17 +157,17 @@ class Optimizer:
         pairs = list(grads_and_vars)
         if not pairs:
             raise ValueError("No variables provided.")
-        given = [(grad, v) for grad, v in pairs if grad is not None]
-        if not given:
+        present = [(grad, v) for grad, v in pairs if grad is not None]
+        if not present:
             raise ValueError(
                 f"No gradients provided for any variable: {[v.name for _, v in pairs]}."
             )
         with init_scope():
-            self._create_slots([v for _, v in given])
+            self._create_slots([v for _, v in present])
         with name_scope(name or self._name) as scope:
             self._prepare()
             updates = []
-            for grad, variable in given:
+            for grad, variable in present:
                 with name_scope(f"update_{variable.op.name}"), colocate_with(variable.op):
                     updates.append(self._update(grad, variable))
             if global_step is None:
@@ -195,9 +195,9 @@ class Optimizer:
 
     def variables(self) -> list[Any]:
         """Returns all variables of the optimizer, sorted by name."""
-        made = [v for slots in self._slots.values() for v in slots.values()]
-        made += self._non_slots.values()
-        return sorted(made, key=lambda v: v.name)
+        result = [v for slots in self._slots.values() for v in slots.values()]
+        result += self._non_slots.values()
+        return sorted(result, key=lambda v: v.name)
 
     def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
         return self._slot(var, slot_name, op_name, 0.0)
@@ -270,8 +270,8 @@ class Optimizer:
             places = [v.handle for v in (var, *slots)]
         else:
             places = [_reference(v) for v in (var, *slots)]
-        made = op(kind, *places, *arguments, use_locking=self._use_locking, **self._attributes())
-        return made.op if isinstance(made, Tensor) else made
+        result = op(kind, *places, *arguments, use_locking=self._use_locking, **self._attributes())
+        return result.op if isinstance(result, Tensor) else result
 
 
 def hyper(value: Any, name: str) -> Tensor:

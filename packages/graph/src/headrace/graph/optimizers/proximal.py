@@ -120,11 +120,11 @@ class AdagradDAOptimizer(Optimizer):
         dtype = var.dtype.base_dtype
         rates = [h if h.dtype.base_dtype is dtype else op("Cast", h, DstT=dtype)
                  for h in self._hyper]  # fmt: skip
-        given = [grad] if indices is None else [grad, indices]
+        operands = [grad] if indices is None else [grad, indices]
         kind = self._update_op if indices is None else f"Sparse{self._update_op}"
         if _is_resource(var):
             kind, places = f"Resource{kind}", [v.handle for v in places]
         else:
             places = [_reference(v) for v in places]
-        made = op(kind, *places, *given, *rates, self._count, use_locking=self._use_locking)
-        return made.op if isinstance(made, Tensor) else made
+        result = op(kind, *places, *operands, *rates, self._count, use_locking=self._use_locking)
+        return result.op if isinstance(result, Tensor) else result

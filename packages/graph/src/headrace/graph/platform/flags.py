@@ -131,9 +131,9 @@ class FlagValues:
             if not word.startswith("-") or word == "-":
                 rest.append(word)
                 continue
-            name, given, value = word.lstrip("-").partition("=")
+            name, provided, value = word.lstrip("-").partition("=")
             flag, negated = self._flags.get(name), False
-            if flag is None and name.startswith("no") and not given:
+            if flag is None and name.startswith("no") and not provided:
                 flag = self._flags.get(name[2:])
                 negated = flag is not None and flag.is_bool
                 flag = flag if negated else None
@@ -145,8 +145,8 @@ class FlagValues:
                 rest.append(word)
                 continue
             if flag.is_bool:
-                value = "false" if negated else value if given else "true"
-            elif not given:
+                value = "false" if negated else value if provided else "true"
+            elif not provided:
                 if not words:
                     raise Error(f"Missing value for flag {word}")
                 value = words.pop(0)

@@ -72,8 +72,8 @@ class GFile:
         """The mode."""
         return self._mode
 
-    def _opened(self, wanted: bool, way: str) -> Any:
-        if not wanted:
+    def _opened(self, requested: bool, way: str) -> Any:
+        if not requested:
             raise PermissionDeniedError(None, None, f"{self._path}: the file isn't open for {way}")
         if self._file is None:
             plain = self._mode.replace("b", "") + "b"

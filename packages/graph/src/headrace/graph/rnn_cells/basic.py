@@ -52,8 +52,8 @@ class BasicRNNCell(RNNCell):
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Tensor]:
         """Maps [batch, in] and [batch, num_units] to (output, new state)."""
         joint = op("ConcatV2", [inputs, state], 1)
-        made = self._activation(bias_add(op("MatMul", joint, self._kernel), self._bias))
-        return made, made
+        result = self._activation(bias_add(op("MatMul", joint, self._kernel), self._bias))
+        return result, result
 
 
 class GRUCell(RNNCell):
@@ -118,5 +118,5 @@ class GRUCell(RNNCell):
             self._through(self._candidate, inputs, reset * state)  # type: ignore[attr-defined]
         )
         one = constant(1, dtype=update.dtype.base_dtype)
-        made = update * state + (one - update) * candidate
-        return made, made
+        result = update * state + (one - update) * candidate
+        return result, result

@@ -85,7 +85,7 @@ class RNNCell(Layer):
 def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
     """Returns zeros [batch_size, *size] for each size of a structure."""
 
-    def made(size: Any) -> Tensor:
+    def created(size: Any) -> Tensor:
         rest = [int(size)] if isinstance(size, int) else as_shape(size).as_list()
         known = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
         if known is not None:
@@ -95,7 +95,7 @@ def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
         result.set_shape([None, *rest])
         return result
 
-    return nest.map_structure(made, sizes)
+    return nest.map_structure(created, sizes)
 
 
 class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):

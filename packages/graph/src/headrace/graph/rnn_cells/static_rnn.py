@@ -86,9 +86,9 @@ def _where(over: Tensor, old: Any, new: Any) -> Any:
         flags = over
         for _ in range((b.get_shape().ndims or 1) - 1):
             flags = op("ExpandDims", flags, -1)
-        made: Tensor = op("SelectV2", flags, a, b)
-        made.set_shape(b.get_shape())
-        return made
+        result: Tensor = op("SelectV2", flags, a, b)
+        result.set_shape(b.get_shape())
+        return result
 
     return nest.map_structure(chosen, old, new)
 

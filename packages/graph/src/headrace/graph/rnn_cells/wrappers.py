@@ -223,32 +223,32 @@ class DropoutWrapper(_Wrapper):
             return values
         chosen = _choices(values, visitor) if visitor else [True] * len(nest.flatten(values))
         noise = nest.flatten(self._noise[what]) if what in self._noise else None
-        made = [
+        result = [
             self._dropped_one(what, number, value, None if noise is None else noise[number])
             if drop
             else value
             for number, (value, drop) in enumerate(zip(nest.flatten(values), chosen, strict=True))
         ]
-        return nest.pack_sequence_as(values, made)
+        return nest.pack_sequence_as(values, result)
 
     def _dropped_one(self, what: str, number: int, value: Tensor, noise: Any) -> Tensor:
         keep = self._keep[what]
         if noise is None:
             return dropout(value, keep_prob=keep, seed=self._seed_of(what, number))
         share = convert_to_tensor(keep, dtype=value.dtype.base_dtype)
-        made = value / share * op("Floor", share + noise)
-        made.set_shape(value.get_shape())
-        return made
+        result = value / share * op("Floor", share + noise)
+        result.set_shape(value.get_shape())
+        return result
 
 
 def _choices(state: Any, visitor: Callable[[Any], Any]) -> list[bool]:
     """Returns for each tensor of a state whether dropout applies, by the visitor."""
     if isinstance(state, (list, tuple)) and not isinstance(state, LSTMStateTuple):
         return [c for part in state for c in _choices(part, visitor)]
-    said = visitor(state)
-    if nest.is_nested(said):
-        return [bool(c) for c in nest.flatten(said)]
-    return [bool(said)] * len(nest.flatten(state))
+    choice = visitor(state)
+    if nest.is_nested(choice):
+        return [bool(c) for c in nest.flatten(choice)]
+    return [bool(choice)] * len(nest.flatten(state))
 
 
 def _probability(value: Any, what: str) -> Any:

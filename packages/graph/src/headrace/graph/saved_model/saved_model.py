@@ -286,20 +286,20 @@ def load(
     Raises: UnknownTagsError, a RuntimeError as in TensorFlow, if no graph has these tags; OSError
       if there is no SavedModel; DataLossError, with path and offset, if it is corrupted.
     """
-    wanted = {tags} if isinstance(tags, str) else set(tags)
+    requested = {tags} if isinstance(tags, str) else set(tags)
     model = read_saved_model(export_dir)
     tags_there = [set(m.meta_info_def.tags) for m in model.meta_graphs]
     path = _message_path(os.fspath(export_dir))
-    if wanted not in tags_there:
+    if requested not in tags_there:
         raise UnknownTagsError(
             None,
             None,
-            f"MetaGraphDef associated with tags {sorted(wanted)} could not be found in SavedModel "
-            f"{os.fspath(export_dir)}, which has {[sorted(t) for t in tags_there]}",
+            f"MetaGraphDef associated with tags {sorted(requested)} could not be found in "
+            f"SavedModel {os.fspath(export_dir)}, which has {[sorted(t) for t in tags_there]}",
             path=path,
         )
-    origin = MessageOrigin(path, tags_there.index(wanted))
-    found = model.meta_graphs[tags_there.index(wanted)]
+    origin = MessageOrigin(path, tags_there.index(requested))
+    found = model.meta_graphs[tags_there.index(requested)]
     with sess.graph.as_default():
         saver = import_meta_graph(found, import_scope=import_scope, origin=origin, **saver_kwargs)
         prefix = os.path.join(os.fspath(export_dir), VARIABLES_DIRECTORY, VARIABLES_FILENAME)

@@ -138,12 +138,12 @@ def _infos(tensors: Mapping[str, Any]) -> dict[str, Any]:
     return {name: build_tensor_info(of(value)) for name, value in tensors.items()}
 
 
-def _check(what: str, tensor: Any, wanted: str) -> None:
+def _check(what: str, tensor: Any, requested: str) -> None:
     if tensor is None:
         raise ValueError(f"{what} cannot be None")
     dtype: DType = as_dtype(tensor.dtype).base_dtype
-    if dtype != as_dtype(wanted):
-        raise ValueError(f"{what} must be of type {wanted}, not {dtype.name}")
+    if dtype != as_dtype(requested):
+        raise ValueError(f"{what} must be of type {requested}, not {dtype.name}")
 
 
 def is_valid_signature(signature_def: Proto) -> bool:

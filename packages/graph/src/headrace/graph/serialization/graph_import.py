@@ -317,16 +317,16 @@ class _Import:
                 raise InvalidGraphError(node, None, f"{node.op} '{node.name}': {problem}")
         try:
             device = canonical(node.device) if node.device else ""
-            made = add_node(
+            result = add_node(
                 graph, scope, node.op, tuple(inputs), attrs, full, tuple(controls), device
             )
         except ValueError as error:
             raise InvalidGraphError(node, None, str(error)) from None
         if mine:
-            for t in made.outputs[:1]:
+            for t in result.outputs[:1]:
                 t._shape = None  # the value of the next iteration may have another shape
-            back_edges.extend([(made, position, text) for position, text in mine])
-        self._made[node.name] = made
+            back_edges.extend([(result, position, text) for position, text in mine])
+        self._made[node.name] = result
 
     def _mapped(self, text: str) -> bool:
         return (text if ":" in text else text + ":0") in self._input_map
@@ -373,9 +373,9 @@ class _Import:
             )
         try:
             values = attr_values(op_type, signature, attr)
-            for wanted in signature.attrs:
-                if wanted.name not in values:
-                    raise ValueError(f"attribute {wanted.name!r} ({wanted.kind}) is missing")
+            for requested in signature.attrs:
+                if requested.name not in values:
+                    raise ValueError(f"attribute {requested.name!r} ({requested.kind}) is missing")
         except (TypeError, ValueError, InvalidArgumentError) as error:
             raise InvalidGraphError(node, None, f"{op_type} '{node.name}': {error}") from None
         if "_class" in values:
@@ -386,10 +386,10 @@ class _Import:
             types = output_types(signature, values)
         except (TypeError, KeyError) as error:
             raise InvalidGraphError(node, None, f"{op_type} '{node.name}': {error}") from None
-        made = AttrSet(op_type, signature, values, types)
+        result = AttrSet(op_type, signature, values, types)
         if key is not None:
-            self._sets[key] = made
-        return made
+            self._sets[key] = result
+        return result
 
     def _function_signature(self, node: Any) -> Any:
         function = self._functions.get(node.op)
@@ -429,21 +429,21 @@ class _Import:
         if not isinstance(name, str):
             raise TypeError(f"return_elements must be a list of strings, got {name!r}")
         op_name, colon, number = name.rpartition(":")
-        made = self._made.get(op_name if colon else name)
-        if made is None or (colon and not number.isdigit()):
+        result = self._made.get(op_name if colon else name)
+        if result is None or (colon and not number.isdigit()):
             raise InvalidGraphError(
                 None, None, f"Requested return_element {name!r} not found in graph_def."
             )
         if not colon:
-            return made
-        if int(number) >= len(made.outputs):
+            return result
+        if int(number) >= len(result.outputs):
             raise InvalidGraphError(
                 None,
                 None,
                 f"Requested return_element {name!r} not found in graph_def: {op_name!r} has "
-                f"{len(made.outputs)} outputs.",
+                f"{len(result.outputs)} outputs.",
             )
-        return made.outputs[int(number)]
+        return result.outputs[int(number)]
 
 
 def _node_of(text: str) -> str:

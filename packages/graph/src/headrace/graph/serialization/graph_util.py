@@ -26,19 +26,19 @@ def extract_sub_graph(graph_def: Proto, dest_nodes: Iterable[str]) -> Any:
     if isinstance(dest_nodes, (str, bytes)):
         raise TypeError("dest_nodes must be a list of names, not one name")
     nodes = {node.name: node for node in graph_def.node}
-    wanted: set[str] = set()
+    requested: set[str] = set()
     ahead = list(dest_nodes)
     for name in ahead:
         if name not in nodes:
             raise ValueError(f"node {name!r} is not in the graph")
     while ahead:
         name = ahead.pop()
-        if name in wanted:
+        if name in requested:
             continue
-        wanted.add(name)
+        requested.add(name)
         ahead.extend([_node_of(text) for text in nodes[name].input])
     out = type(graph_def)(versions=graph_def.versions, library=graph_def.library)
-    out.node.extend([node for node in graph_def.node if node.name in wanted])
+    out.node.extend([node for node in graph_def.node if node.name in requested])
     return out
 
 

@@ -393,10 +393,10 @@ def _unchanged_errors(field: int, key: str | None = None) -> Any:
     return contextlib.nullcontext()
 
 
-def _map_unbound_inputs(wanted: list[str], input_map: Any) -> dict[str, Any]:
+def _map_unbound_inputs(requested: list[str], input_map: Any) -> dict[str, Any]:
     input_map = dict(input_map or {})
     missing = [
-        name for name in wanted if name not in input_map and _UNBOUND + name not in input_map
+        name for name in requested if name not in input_map and _UNBOUND + name not in input_map
     ]
     if missing:
         raise ValueError(
@@ -404,7 +404,7 @@ def _map_unbound_inputs(wanted: list[str], input_map: Any) -> dict[str, Any]:
             "through input_map."
         )
     return {
-        key if key.startswith(_UNBOUND) else _UNBOUND + key if key in wanted else key: value
+        key if key.startswith(_UNBOUND) else _UNBOUND + key if key in requested else key: value
         for key, value in input_map.items()
     }
 
@@ -433,7 +433,7 @@ def _restore_collections(
     message: Any,
     graph: Graph,
     scope: str | None,
-    wanted: Callable[[Any], bool],
+    requested: Callable[[Any], bool],
     blamed: Callable[..., Any],
 ) -> None:
     variables: dict[
@@ -441,7 +441,7 @@ def _restore_collections(
     ] = {}  # one object per variable, also if it is in several collections
     for key, collection in sorted(message.collection_def.items()):
         kind = collection.WhichOneof("kind")
-        if kind is not None and wanted(key):
+        if kind is not None and requested(key):
             with blamed(COLLECTION_DEF, key):
                 _restore_collection(key, collection, kind, graph, scope, variables)
 

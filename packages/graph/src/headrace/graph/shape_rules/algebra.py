@@ -155,10 +155,10 @@ def sizes(op: ShapeQuery, i: int) -> Shape:
         if known and min(known) < 0:
             raise ValueError(f"sizes must not be negative, are {show(known)}")
         return tuple(known)
-    answer = op.value_as_shape(i)
-    if answer is None and shape is not None and shape[0] is not None:
+    static = op.value_as_shape(i)
+    if static is None and shape is not None and shape[0] is not None:
         return (None,) * shape[0]
-    return answer
+    return static
 
 
 def attr(op: ShapeQuery, name: str, default: Any = None) -> Any:

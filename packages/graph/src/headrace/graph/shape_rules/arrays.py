@@ -82,9 +82,9 @@ def unravel_index(op: ShapeQuery) -> Shapes:
 
 @shape_rule("reshape")
 def reshape(op: ShapeQuery) -> Shapes:
-    x, given = op.inputs[0], op.inputs[1]
-    if given is not None and len(given) != 1:
-        raise ValueError(f"sizes must be a vector, are of shape {show(given)}")
+    x, operand = op.inputs[0], op.inputs[1]
+    if operand is not None and len(operand) != 1:
+        raise ValueError(f"sizes must be a vector, are of shape {show(operand)}")
     n = None if x is None else count(x)
     target: Shape
     known = ints(op, 1)
@@ -97,7 +97,7 @@ def reshape(op: ShapeQuery) -> Shapes:
     else:
         target = op.value_as_shape(1)
         if target is None:
-            return [None if given is None or given[0] is None else (None,) * given[0]]
+            return [None if operand is None or operand[0] is None else (None,) * operand[0]]
     unknown = target.count(None)
     if unknown > 1:
         return [target]
@@ -184,32 +184,32 @@ def tile_grad(op: ShapeQuery) -> Shapes:
 
 
 def _multiples(op: ShapeQuery) -> tuple[Shape, Shape]:
-    x, given = op.inputs[0], op.inputs[1]
-    if given is not None and len(given) != 1:
-        raise ValueError(f"multiples must be a vector, are of shape {show(given)}")
-    if given is not None and x is not None and given[0] not in (len(x), None):
-        raise ValueError(f"{given[0]} multiples do not fit {show(x)}")
+    x, operand = op.inputs[0], op.inputs[1]
+    if operand is not None and len(operand) != 1:
+        raise ValueError(f"multiples must be a vector, are of shape {show(operand)}")
+    if operand is not None and x is not None and operand[0] not in (len(x), None):
+        raise ValueError(f"{operand[0]} multiples do not fit {show(x)}")
     known = ints(op, 1)
     if known is not None and known and min(known) < 0:
         raise ValueError(f"multiples must not be negative, are {show(known)}")
     multiples = op.value_as_shape(1) if known is None else tuple(known)
     if multiples is None:
-        rank = len(x) if x is not None else given[0] if given is not None else None
+        rank = len(x) if x is not None else operand[0] if operand is not None else None
         return (None, None) if rank is None else ((None,) * rank, None)
     return ((None,) * len(multiples) if x is None else x), multiples
 
 
 @shape_rule("transpose")
 def transpose(op: ShapeQuery) -> Shapes:
-    x, given, order = op.inputs[0], op.inputs[1], ints(op, 1)
-    if given is not None and len(given) != 1:
-        raise ValueError(f"permutation must be a vector, is of shape {show(given)}")
+    x, operand, order = op.inputs[0], op.inputs[1], ints(op, 1)
+    if operand is not None and len(operand) != 1:
+        raise ValueError(f"permutation must be a vector, is of shape {show(operand)}")
     if order is None:
         if x is not None and len(x) < 2:
             return [x]
         if x is not None:
             return [(None,) * len(x)]
-        return [None if not given or given[0] is None else (None,) * given[0]]
+        return [None if not operand or operand[0] is None else (None,) * operand[0]]
     if x is None:
         x = (None,) * len(order)
     rank = len(x)
@@ -250,9 +250,9 @@ def _blocks(op: ShapeQuery) -> tuple[int | None, list[int] | None]:
 
 
 def _amounts(op: ShapeQuery, i: int, n: int | None, what: str) -> list[int] | None:
-    given = op.inputs[i]
-    if given is not None and n is not None and not compatible(given, (n, 2)):
-        raise ValueError(f"{what} must have shape [{n}, 2], have {show(given)}")
+    operand = op.inputs[i]
+    if operand is not None and n is not None and not compatible(operand, (n, 2)):
+        raise ValueError(f"{what} must have shape [{n}, 2], have {show(operand)}")
     known = ints(op, i)
     if known and min(known) < 0:
         raise ValueError(f"{what} must not be negative, are {show(known)}")
@@ -346,14 +346,14 @@ def depth_to_space(op: ShapeQuery) -> Shapes:
 
 
 def _paddings(op: ShapeQuery) -> tuple[Shape, list[int] | None]:
-    x, given = op.inputs[0], op.inputs[1]
-    if given is not None and (len(given) != 2 or given[1] not in (2, None)):
-        raise ValueError(f"paddings must have shape [n, 2], have {show(given)}")
-    if given is not None and given[0] is not None:
+    x, operand = op.inputs[0], op.inputs[1]
+    if operand is not None and (len(operand) != 2 or operand[1] not in (2, None)):
+        raise ValueError(f"paddings must have shape [n, 2], have {show(operand)}")
+    if operand is not None and operand[0] is not None:
         if x is None:
-            x = (None,) * given[0]
-        elif given[0] != len(x):
-            raise ValueError(f"paddings of shape {show(given)} do not fit {show(x)}")
+            x = (None,) * operand[0]
+        elif operand[0] != len(x):
+            raise ValueError(f"paddings of shape {show(operand)} do not fit {show(x)}")
     known = ints(op, 1)
     if known is not None and known and min(known) < 0:
         raise ValueError(f"paddings must not be negative, are {show(known)}")

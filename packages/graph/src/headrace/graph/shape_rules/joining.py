@@ -109,23 +109,23 @@ def split(op: ShapeQuery) -> Shapes:
 
 @shape_rule("split_v")
 def split_v(op: ShapeQuery) -> Shapes:
-    x, given, axis, n = op.inputs[0], ints(op, 1), int_of(op, 2, "split_dim"), op.n_outputs
+    x, operand, axis, n = op.inputs[0], ints(op, 1), int_of(op, 2, "split_dim"), op.n_outputs
     at_least(x, 1, "value")
-    if given is not None and len(given) != n:
-        raise ValueError(f"sizes {show(given)} are not num_split, {n}")
+    if operand is not None and len(operand) != n:
+        raise ValueError(f"sizes {show(operand)} are not num_split, {n}")
     if x is None:
         return [None] * n
     if axis is None:
         return [(None,) * len(x)] * n
     at = axis_of(axis, x)
     d = x[at]
-    if given is None:
+    if operand is None:
         pieces: list[int | None] = [d] if n == 1 else [None] * n
     else:
-        rest = sum([s for s in given if s >= 0])
-        free = given.count(-1)
-        bad = any(s < -1 for s in given) or free > 1
+        rest = sum([s for s in operand if s >= 0])
+        free = operand.count(-1)
+        bad = any(s < -1 for s in operand) or free > 1
         if bad or (d is not None and (rest > d if free else rest != d)):
-            raise ValueError(f"sizes {show(given)} do not add up to dimension {at} of {show(x)}")
-        pieces = [s if s >= 0 else None if d is None else d - rest for s in given]
+            raise ValueError(f"sizes {show(operand)} do not add up to dimension {at} of {show(x)}")
+        pieces = [s if s >= 0 else None if d is None else d - rest for s in operand]
     return [(*x[:at], piece, *x[at + 1 :]) for piece in pieces]

@@ -185,8 +185,8 @@ def matrix_diag_v2(op: ShapeQuery) -> Shapes:
 
 
 def _fft(op: ShapeQuery, half: bool) -> Shapes:
-    x, given, length = op.inputs[0], with_rank(op.inputs[1], 1, "fft_length"), ints(op, 1)
-    rank = given[0]
+    x, operand, length = op.inputs[0], with_rank(op.inputs[1], 1, "fft_length"), ints(op, 1)
+    rank = operand[0]
     if rank is None:
         return [None if x is None else (None,) * len(x)]
     x = at_least(x, rank, "input")

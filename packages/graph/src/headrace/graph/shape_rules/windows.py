@@ -80,12 +80,12 @@ def _convolution(op: ShapeQuery, space: int, depthwise: bool = False) -> Shapes:
         d = first + i
         more = explicit[2 * d] + explicit[2 * d + 1] if padding == "EXPLICIT" else 0
         out[d] = window_count(x[d], f[i], strides[d], rates[d], padding, more)
-    made = f[space + 1]
+    result = f[space + 1]
     if depthwise:
         known = taken if taken is not None else depth
-        out[c] = None if made is None or known is None else made * known
+        out[c] = None if result is None or known is None else result * known
     else:
-        out[c] = made
+        out[c] = result
     return [tuple(out)]
 
 

@@ -95,8 +95,8 @@ def image(
     with _scope(name, family, [tensor]) as (tag, scope):
         # the colour of non-finite pixels
         red = make_tensor_proto(np.array([255, 0, 0, 255], np.uint8), uint8)
-        made = op("ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope)
-        return _collect(made, collections)
+        result = op("ImageSummary", tag, tensor, max_images=max_outputs, bad_color=red, name=scope)
+        return _collect(result, collections)
 
 
 def audio(
@@ -118,8 +118,8 @@ def audio(
     """
     with _scope(name, family, [tensor]) as (tag, scope):
         rate = convert_to_tensor(sample_rate, dtype=as_dtype("float32"), name="sample_rate")
-        made = op("AudioSummaryV2", tag, tensor, rate, max_outputs=max_outputs, name=scope)
-        return _collect(made, collections)
+        result = op("AudioSummaryV2", tag, tensor, rate, max_outputs=max_outputs, name=scope)
+        return _collect(result, collections)
 
 
 def tensor_summary(
@@ -150,8 +150,8 @@ def tensor_summary(
     if display_name is not None:
         metadata.display_name = display_name
     with _scope(name, family, [tensor]) as (tag, scope):
-        made = op("TensorSummaryV2", tag, tensor, metadata.SerializeToString(), name=scope)
-        return _collect(made, collections)
+        result = op("TensorSummaryV2", tag, tensor, metadata.SerializeToString(), name=scope)
+        return _collect(result, collections)
 
 
 def text(name: str, tensor: TensorLike, collections: Collections | None = None) -> Tensor:
@@ -188,8 +188,8 @@ def merge(
     """
     clean = _clean(name)
     with name_scope(clean, "Merge", list(inputs)):
-        made = op("MergeSummary", list(inputs), name=clean)
-    return _collect(made, [] if collections is None else collections)
+        result = op("MergeSummary", list(inputs), name=clean)
+    return _collect(result, [] if collections is None else collections)
 
 
 def merge_all(

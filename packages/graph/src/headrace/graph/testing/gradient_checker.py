@@ -60,8 +60,8 @@ def compute_gradient(
         if grad is None:
             raise ValueError(f"y does not depend on x: {tensor.name} has no gradient")
         grad = convert_to_tensor(grad)
-        said = _by_gradients(session, seed, tuple(y_shape), tensor, grad, feeds)
-        pairs.append((said, _by_differences(session, y, tensor, feeds, delta)))
+        theoretical = _by_gradients(session, seed, tuple(y_shape), tensor, grad, feeds)
+        pairs.append((theoretical, _by_differences(session, y, tensor, feeds, delta)))
     return pairs if isinstance(x, list) else pairs[0]
 
 
@@ -69,10 +69,10 @@ def _start(tensor: Any, shape: Any, value: Any, rng: np.random.Generator) -> np.
     dtype = tensor.dtype.base_dtype.as_numpy_dtype
     if value is not None:
         return np.array(value, dtype).reshape(tuple(shape))
-    made = rng.random(tuple(shape))
+    result = rng.random(tuple(shape))
     if np.dtype(dtype).kind == "c":
-        made = made + 1j * rng.random(tuple(shape))
-    return np.asarray(made, dtype)
+        result = result + 1j * rng.random(tuple(shape))
+    return np.asarray(result, dtype)
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
@@ -87,13 +87,13 @@ def _by_gradients(
     """Computes the Jacobian by gradients, one column per element of y."""
     start = np.zeros(y_shape, seed.dtype.as_numpy_dtype)
     numbers = _numbers(start)
-    made = np.zeros((_numbers(feeds[x]).size, numbers.size))
+    result = np.zeros((_numbers(feeds[x]).size, numbers.size))
     for column in range(numbers.size):
         one = np.zeros_like(numbers)
         one[column] = 1
         value = session.run(grad, {**feeds, seed: one.view(start.dtype).reshape(y_shape)})
-        made[:, column] = _numbers(np.asarray(value))
-    return made
+        result[:, column] = _numbers(np.asarray(value))
+    return result
 
 
 def _by_differences(
@@ -125,8 +125,8 @@ def compute_gradient_error(
     extra_feed_dict: FeedDict | None = None,
 ) -> float:
     """Returns the maximum difference between the two Jacobians of compute_gradient."""
-    made = compute_gradient(
+    result = compute_gradient(
         x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
     )
-    pairs = made if isinstance(made, list) else [made]
+    pairs = result if isinstance(result, list) else [result]
     return max(float(np.abs(a - b).max(initial=0)) for a, b in pairs)

@@ -142,8 +142,8 @@ class TestCase(unittest.TestCase):
         force_gpu: bool = False,
     ) -> Iterator[Any]:
         """Returns a context manager of a new default session, by default of the default graph."""
-        with Session(graph=graph, config=config) as made:
-            yield made
+        with Session(graph=graph, config=config) as result:
+            yield result
 
     @contextlib.contextmanager
     def cached_session(
@@ -171,8 +171,8 @@ class TestCase(unittest.TestCase):
     ) -> Iterator[Any]:
         """Same as `session` with a graph, as `cached_session` without."""
         manager = self.cached_session if graph is None else self.session
-        with manager(graph, config, use_gpu, force_gpu) as made:
-            yield made
+        with manager(graph, config, use_gpu, force_gpu) as result:
+            yield result
 
     test_session.__test__ = False  # type: ignore[attr-defined] # its name is not a test's
 
@@ -182,8 +182,8 @@ class TestCase(unittest.TestCase):
 
         session = get_default_session()
         if session is None:
-            with self.test_session() as made:
-                return made.run(tensors)
+            with self.test_session() as result:
+                return result.run(tensors)
         return session.run(tensors)
 
     def _array(self, value: Any) -> np.ndarray:

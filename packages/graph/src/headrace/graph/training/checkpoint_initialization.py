@@ -105,8 +105,8 @@ def _initialize_variable(reader: CheckpointReader, path: str, key: str, target: 
 def _restore_at_start(variable: Any, path: str, key: str, slice_spec: str) -> None:
     """Replaces a variable's initializer by a restore from a checkpoint."""
     with init_scope(), get_default_graph().colocate_with(variable.op):
-        made = op("RestoreV2", path, [key], [slice_spec], dtypes=[variable.dtype.base_dtype])
-        value = made[0] if isinstance(made, (list, tuple)) else made
+        result = op("RestoreV2", path, [key], [slice_spec], dtypes=[variable.dtype.base_dtype])
+        value = result[0] if isinstance(result, (list, tuple)) else result
         value.set_shape(variable.get_shape())
         changed = variable.assign(value, read_value=False)
     variable._initializer_op = getattr(changed, "op", changed)
@@ -145,13 +145,13 @@ def warm_start(
     init_from_checkpoint(path, assignments)
 
 
-def _chosen(wanted: Any) -> list[Any]:
-    if isinstance(wanted, str):
-        return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=wanted)
-    if not isinstance(wanted, (list, tuple)):
-        raise ValueError(f"vars_to_warm_start must be a list or a string, got {wanted!r}")
+def _chosen(requested: Any) -> list[Any]:
+    if isinstance(requested, str):
+        return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope=requested)
+    if not isinstance(requested, (list, tuple)):
+        raise ValueError(f"vars_to_warm_start must be a list or a string, got {requested!r}")
     found: list[Any] = []
-    for item in wanted:
+    for item in requested:
         if isinstance(item, str):
             found += get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope=item)
         else:

@@ -95,8 +95,8 @@ class LoggingTensorHook(SessionRunHook):
         if self._formatter:
             logging.info(self._formatter(values))
         else:
-            said = ", ".join(f"{tag} = {values[tag]}" for tag in self._order)
-            logging.info(said if passed is None else f"{said} ({passed:.3f} sec)")
+            message = ", ".join(f"{tag} = {values[tag]}" for tag in self._order)
+            logging.info(message if passed is None else f"{message} ({passed:.3f} sec)")
         np.set_printoptions(**options)
 
 

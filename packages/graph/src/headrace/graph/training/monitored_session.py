@@ -219,17 +219,17 @@ class _Monitored:
             merged = RunOptions()
             merged.CopyFrom(options)
         for number, hook in enumerate(self._hooks):
-            wanted = hook.before_run(context)
-            if wanted is None:
+            requested = hook.before_run(context)
+            if requested is None:
                 continue
-            if wanted.fetches is not None:
-                actual[number] = wanted.fetches
-            for key, value in (wanted.feed_dict or {}).items():
+            if requested.fetches is not None:
+                actual[number] = requested.fetches
+            for key, value in (requested.feed_dict or {}).items():
                 if key in feeds:
                     raise RuntimeError(f"Same tensor is fed by two hooks, or a hook and you: {key}")
                 feeds[key] = value
-            if wanted.options is not None:
-                merged = _merged(merged, wanted.options)
+            if requested.options is not None:
+                merged = _merged(merged, requested.options)
         metadata = run_metadata
         if metadata is None and merged is not None:
             metadata = RunMetadata()
@@ -378,15 +378,15 @@ def _merged(options: Any, more: Any) -> Any:
     """Merges RunOptions of two hooks: the higher trace level, the longer timeout."""
     from headrace.formats.proto.run_pb2 import RunOptions
 
-    made = RunOptions()
+    result = RunOptions()
     if options is None:
-        made.CopyFrom(more)
-        return made
-    made.CopyFrom(options)
-    made.trace_level = max(options.trace_level, more.trace_level)
-    made.timeout_in_ms = max(options.timeout_in_ms, more.timeout_in_ms)
-    made.output_partition_graphs = options.output_partition_graphs or more.output_partition_graphs
-    return made
+        result.CopyFrom(more)
+        return result
+    result.CopyFrom(options)
+    result.trace_level = max(options.trace_level, more.trace_level)
+    result.timeout_in_ms = max(options.timeout_in_ms, more.timeout_in_ms)
+    result.output_partition_graphs = options.output_partition_graphs or more.output_partition_graphs
+    return result
 
 
 def MonitoredTrainingSession(  # noqa: N802 - TF's name

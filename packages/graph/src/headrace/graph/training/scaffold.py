@@ -55,18 +55,20 @@ class Scaffold:
         if other is not None and not isinstance(other, Scaffold):
             raise TypeError(f"copy_from_scaffold is not a Scaffold instance: {other!r}")
 
-        def given(value: Any, name: str) -> Any:
+        def provided(value: Any, name: str) -> Any:
             return value if value is not None or other is None else getattr(other, name)
 
-        self._init_op = given(init_op, "_init_op")
-        self._init_feed_dict = given(init_feed_dict, "_init_feed_dict")
-        self._user_init_fn = given(init_fn, "_user_init_fn")
-        self._ready_op = given(ready_op, "_ready_op")
-        self._ready_for_local_init_op = given(ready_for_local_init_op, "_ready_for_local_init_op")
-        self._local_init_op = given(local_init_op, "_local_init_op")
-        self._local_init_feed_dict = given(local_init_feed_dict, "_local_init_feed_dict")
-        self._summary_op = given(summary_op, "_summary_op")
-        self._saver = given(saver, "_saver")
+        self._init_op = provided(init_op, "_init_op")
+        self._init_feed_dict = provided(init_feed_dict, "_init_feed_dict")
+        self._user_init_fn = provided(init_fn, "_user_init_fn")
+        self._ready_op = provided(ready_op, "_ready_op")
+        self._ready_for_local_init_op = provided(
+            ready_for_local_init_op, "_ready_for_local_init_op"
+        )
+        self._local_init_op = provided(local_init_op, "_local_init_op")
+        self._local_init_feed_dict = provided(local_init_feed_dict, "_local_init_feed_dict")
+        self._summary_op = provided(summary_op, "_summary_op")
+        self._saver = provided(saver, "_saver")
 
     def finalize(self) -> Scaffold:
         """Creates missing operations, finalizes the default graph, and returns the scaffold."""
@@ -91,10 +93,10 @@ class Scaffold:
         if self._summary_op is None:
             # without summaries there is no operation
             collection = get_default_graph().get_collection_ref(GraphKeys.SUMMARY_OP)
-            made = collection[0] if collection else merge_all()
-            self._summary_op = _NONE if made is None else made
-            if made is not None and not collection:
-                collection.append(made)
+            result = collection[0] if collection else merge_all()
+            self._summary_op = _NONE if result is None else result
+            if result is not None and not collection:
+                collection.append(result)
         if self._saver is None:
             self._saver = _default_saver()
         self._saver.build()
@@ -123,10 +125,10 @@ class Scaffold:
             )
         if found:
             return found[0]
-        made = default_constructor()
-        if made is not None:
-            get_default_graph().add_to_collection(collection_key, made)
-        return made
+        result = default_constructor()
+        if result is not None:
+            get_default_graph().add_to_collection(collection_key, result)
+        return result
 
     @property
     def init_fn(self) -> Callable[[Any], Any] | None:

@@ -358,10 +358,10 @@ def _value_or_default(value: Any, make: Callable[[], Any]) -> Any:
 def _one(value: Any, key: str, make: Callable[[], Any]) -> Any:
     """Returns the user's value, or the first of a collection, or creates and adds one."""
     found = get_default_graph().get_collection_ref(key)
-    made = _value_or_default(value, lambda: found[0] if found else make())
-    if made is not None and not any(one is made for one in found):
-        found.append(made)
-    return made
+    result = _value_or_default(value, lambda: found[0] if found else make())
+    if result is not None and not any(one is result for one in found):
+        found.append(result)
+    return result
 
 
 def _default_saver() -> Saver | None:

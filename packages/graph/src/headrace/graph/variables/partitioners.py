@@ -107,7 +107,7 @@ def create_partitioned_variables(
     if any(s < 1 for s in slicing):
         raise ValueError(f"'slicing' must be at least 1 on every axis: {slicing}")
     with variable_scope(name, "PartitionedVariable", reuse=reuse):
-        made = get_variable(
+        result = get_variable(
             "partitions" if name is None else "",
             shape=shape,
             dtype=dtype,
@@ -116,4 +116,4 @@ def create_partitioned_variables(
             partitioner=lambda **_: list(slicing),
             collections=collections,
         )
-        return list(made)
+        return list(result)

@@ -63,8 +63,8 @@ class Template:
             scope = variable_scope(self._unique_name, custom_getter=self._custom_getter)
         else:
             scope = variable_scope(None, default_name=self._name, custom_getter=self._custom_getter)
-        with scope as made:
-            self._scope = made
+        with scope as created:
+            self._scope = created
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._scope is None:

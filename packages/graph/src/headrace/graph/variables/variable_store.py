@@ -214,9 +214,9 @@ class VariableStore:
                 )
             variable._set_save_slice_info(SaveSliceInfo(name, shape.as_list(), offset, part))
             parts.append(variable)
-        made = PartitionedVariable(name, shape, dtype, parts, partitions)
-        self.partitioned[name] = made
-        return made
+        result = PartitionedVariable(name, shape, dtype, parts, partitions)
+        self.partitioned[name] = result
+        return result
 
 
 def _checked_partitions(partitions: Any, shape: TensorShape) -> list[int]:

@@ -70,8 +70,8 @@ class ReferenceKernels:
             except MemoryError as error:
                 raise ResourceExhaustedError(None, None, f"{op}: no memory: {error}") from error
             except refused as error:
-                given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in inputs)
-                text = f"{op}: {error} (the inputs are {given})"
+                shapes = ", ".join(f"{x.dtype}{list(x.shape)}" for x in inputs)
+                text = f"{op}: {error} (the inputs are {shapes})"
                 raise InvalidArgumentError(None, None, text) from error
             if isinstance(outputs, (list, tuple)):
                 return [_as_array(output) for output in outputs]

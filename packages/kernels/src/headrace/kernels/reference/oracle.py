@@ -35,23 +35,23 @@ def complete_attrs(op: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> dic
     Raises: InvalidArgumentError for one that nothing says.
     """
     signature = op_catalogue.signature(op)
-    said: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     if len(inputs) != len(signature.inputs):
         raise InvalidArgumentError(
             None, None, f"{op} has {len(signature.inputs)} inputs, {len(inputs)} were given"
         )
     for arg, value in zip(signature.inputs, inputs, strict=True):
-        said.update(_implied(arg, value))
+        defaults.update(_implied(arg, value))
     for attr in signature.attrs:
         if attr.name in attrs:
-            said[attr.name] = as_given(attr.kind, attrs[attr.name])
-        elif attr.name not in said:
+            defaults[attr.name] = as_given(attr.kind, attrs[attr.name])
+        elif attr.name not in defaults:
             if attr.default is NO_DEFAULT:
                 raise InvalidArgumentError(
                     None, None, f"{op}: attribute {attr.name!r} is missing and has no default"
                 )
-            said[attr.name] = as_given(attr.kind, attr.default)
-    return said
+            defaults[attr.name] = as_given(attr.kind, attr.default)
+    return defaults
 
 
 def _implied(arg: Arg, value: Any) -> dict[str, Any]:

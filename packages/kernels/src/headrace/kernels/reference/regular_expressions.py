@@ -22,11 +22,11 @@ def compiled(pattern: bytes) -> re.Pattern[str]:
 
     Raises: InvalidArgumentError if RE2 or Python does not know the syntax.
     """
-    said = pattern.decode(errors="surrogateescape")
+    shown = pattern.decode(errors="surrogateescape")
     try:
         parts = []
-        several_lines = re.search(r"\(\?[a-z]*m", said) is not None
-        for token in _TOKEN.findall(said.replace(r"\pL", "\0")):
+        several_lines = re.search(r"\(\?[a-z]*m", shown) is not None
+        for token in _TOKEN.findall(shown.replace(r"\pL", "\0")):
             if _UNKNOWN.match(token):
                 raise re.error(f"invalid perl operator or escape: {token}")
             if token == "$" and not several_lines:
@@ -55,25 +55,25 @@ def replaced(pattern: bytes, rewrite: bytes, text: bytes, everywhere: bool) -> b
     groups = [int(digit) for digit in re.findall(rb"\\(\d)", rewrite)]
     if max(groups, default=0) > expression.groups:
         return text
-    said = text.decode(errors="surrogateescape")
+    shown = text.decode(errors="surrogateescape")
     shape = rewrite.decode(errors="surrogateescape")
-    made: list[str] = []
+    result: list[str] = []
     at, last = 0, -1
-    while at <= len(said) and (match := expression.search(said, at)):
+    while at <= len(shown) and (match := expression.search(shown, at)):
         start, end = match.span()
-        made.append(said[at:start])
+        result.append(shown[at:start])
         if start == end == last:  # an empty match right behind another one
-            made.append(said[start : start + 1])
+            result.append(shown[start : start + 1])
             at = start + 1
             last = -1
             continue
         piece, complete = _rewrite(shape, match)
         if not everywhere:
-            return _encoded("".join([*made, piece, said[end:]])) if complete else text
-        made.append(piece)
+            return _encoded("".join([*result, piece, shown[end:]])) if complete else text
+        result.append(piece)
         at = last = end
-    made.append(said[at:])
-    return _encoded("".join(made))
+    result.append(shown[at:])
+    return _encoded("".join(result))
 
 
 def _rewrite(shape: str, match: re.Match[str]) -> tuple[str, bool]:

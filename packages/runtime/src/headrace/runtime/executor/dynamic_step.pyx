@@ -131,7 +131,7 @@ cdef class DynamicPartialStep:
             return self.advance(feeds, fetches)
 
     cdef list advance(self, feeds, fetches):
-        cdef vector[int32_t] wanted, everything
+        cdef vector[int32_t] requested, everything
         cdef int number
         for name in feeds:
             if name not in self.feeds:
@@ -143,7 +143,7 @@ cdef class DynamicPartialStep:
                     None, None, f"'{name}' was fed before in this partial run")
         for name in fetches:
             if name in self.fetches:
-                wanted.push_back(self.fetches[name])
+                requested.push_back(self.fetches[name])
             elif name not in self.targets:
                 known = ", ".join([*self.fetches, *self.targets])
                 raise errors.InvalidArgumentError(
@@ -153,8 +153,8 @@ cdef class DynamicPartialStep:
             # A copy, kept until the step is over: the caller may change the array meanwhile.
             self.execution.feed(self.feeds[name], np.array(value))
             self.fed.add(name)
-        if wanted.size() == len(fetches):
-            self.execution.advance(wanted, deadline_of(self.owner.timeout_s))
+        if requested.size() == len(fetches):
+            self.execution.advance(requested, deadline_of(self.owner.timeout_s))
         else:  # an operation has run once everything that the feeds allow has run
             self.execution.advance(everything, deadline_of(self.owner.timeout_s))
         for name in fetches:

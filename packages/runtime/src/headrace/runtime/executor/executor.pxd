@@ -17,9 +17,9 @@ cdef class Execution:
     cdef object __weakref__
 
     cdef int feed(self, int number, object value) except -1
-    # Runs until nothing is ready. True: the step is over, or every wanted fetch is available.
+    # Runs until nothing is ready. True: the step is over, or all of `fetches` are available.
     # deadline_ns: on the steady clock; 0: none.
-    cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1
+    cdef bint advance(self, vector[int32_t]& fetches, int64_t deadline_ns) except -1
     cdef object fetch(self, int number)
     cdef int take_pool(self, int number) except -1   # RunOptions.inter_op_thread_pool
     cdef bint has_fetch(self, int number) noexcept

@@ -120,7 +120,7 @@ cdef class Execution:
         state_of(self).pool = self.owner.pool_of(number)
         return 0
 
-    cdef bint advance(self, vector[int32_t]& wanted, int64_t deadline_ns) except -1:
+    cdef bint advance(self, vector[int32_t]& fetches, int64_t deadline_ns) except -1:
         cdef ExecutionState* state = state_of(self)
         cdef bint over = False
         state.active.deadline_ns = deadline_ns
@@ -134,7 +134,7 @@ cdef class Execution:
                 self.cancel("the session was closed")
             while not over:
                 with nogil:
-                    over = run_ready_units(state, self.plan, wanted, <void*>self)
+                    over = run_ready_units(state, self.plan, fetches, <void*>self)
                 if not over:
                     # Nothing is ready, or much has run: check for Ctrl-C now.
                     check_signals(self)
@@ -196,20 +196,20 @@ cdef void nothing(void* argument) noexcept nogil:
 
 # ---- taking units ---------------------------------------------------------------------------------
 
-cdef bint run_ready_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
+cdef bint run_ready_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& fetches,
                void* execution) noexcept nogil:
-    """Runs ready units. True: the step is over or all wanted fetches are available; False: check
+    """Runs ready units. True: the step is over or all of `fetches` are available; False: check
     for signals and the deadline, then call again."""
     cdef uint64_t mode = flush_denormals()
     cdef bint over
     state.lock.lock()
-    over = take_units(state, plan, wanted, execution)
+    over = take_units(state, plan, fetches, execution)
     state.lock.unlock()
     restore_denormals(mode)
     return over
 
 
-cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& wanted,
+cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& fetches,
                      void* execution) noexcept nogil:
     """As run_ready_units. The lock is held before and after."""
     cdef Ready item
@@ -234,7 +234,7 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             wait_for_change(state)
             continue
         else:
-            if wanted.size() and not state.failed and all_there(state, wanted):
+            if fetches.size() and not state.failed and all_there(state, fetches):
                 return True
             wait_for_change(state)
             if state.light.size() or state.outstanding == 0:
@@ -294,10 +294,10 @@ cdef void end_failed(ExecutionState* state) noexcept nogil:
     state.heavy.clear()
 
 
-cdef bint all_there(ExecutionState* state, vector[int32_t]& wanted) noexcept nogil:
+cdef bint all_there(ExecutionState* state, vector[int32_t]& fetches) noexcept nogil:
     cdef size_t i
-    for i in range(wanted.size()):
-        if state.fetch_state[wanted[i]] == 0:
+    for i in range(fetches.size()):
+        if state.fetch_state[fetches[i]] == 0:
             return False
     return True
 
@@ -404,7 +404,7 @@ cdef void run_merge(ExecutionState* state, ExecutorPlan plan, Ready item) noexce
         finish_failed(state, plan, item.unit, item.iteration)
         return
     outputs[0].take_from(item.iteration.slots[unit.first_slot + chosen])
-    if unit.n_ports > 1 and is_wanted(plan, unit.first_port + 1):
+    if unit.n_ports > 1 and has_consumers(plan, unit.first_port + 1):
         index.dtype = HR_INT32
         index.rank = 0
         if allocate_tensor(index) != HR_OK:
@@ -414,5 +414,5 @@ cdef void run_merge(ExecutionState* state, ExecutorPlan plan, Ready item) noexce
     finish(state, plan, item.unit, item.iteration, outputs)
 
 
-cdef inline bint is_wanted(ExecutorPlan plan, int32_t port) noexcept nogil:
+cdef inline bint has_consumers(ExecutorPlan plan, int32_t port) noexcept nogil:
     return plan.ports[port].n_targets != 0 or plan.ports[port].n_fetches != 0

@@ -162,8 +162,8 @@ cdef int _check_rendezvous_key(GraphNode* node) except -1:
 
 cdef str _string_attr(GraphNode* node, bytes key):
     cdef AttrScalar value
-    cdef string wanted = key
-    if find_scalar(node, string_view(wanted), kString, value) != HR_OK:
+    cdef string name = key
+    if find_scalar(node, string_view(name), kString, value) != HR_OK:
         return ""
     return text(value.bytes)
 

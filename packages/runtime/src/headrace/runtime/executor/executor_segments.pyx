@@ -81,31 +81,31 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     return code
 
 
-cdef inline double cost_of(const Executable* made) noexcept nogil:
-    return made.cost.ns(expected_ns(made.flops, made.bytes_moved))
+cdef inline double cost_of(const Executable* executable) noexcept nogil:
+    return executable.cost.ns(expected_ns(executable.flops, executable.bytes_moved))
 
 
 cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, OwnedTensor* outputs,
                     shared_ptr[Executable]& chosen) noexcept nogil:
     cdef Lease lease
-    cdef Executable* made
+    cdef Executable* executable
     cdef RunBuffers* buffers
     cdef SegmentOutput* output
     cdef size_t i
     cdef hr_code code
     if not lease.begin(chosen):
         return fail_no_room(run, chosen.get()[0])
-    made = lease.made()
+    executable = lease.executable()
     buffers = lease.buffers()
-    for i in range(made.input_tensor.size()):
-        buffers.tensors[made.input_tensor[i]] = inputs[i]
+    for i in range(executable.input_tensor.size()):
+        buffers.tensors[executable.input_tensor[i]] = inputs[i]
     if state.traced:
-        code = run_with_clock(state, run, made, buffers)
+        code = run_with_clock(state, run, executable, buffers)
     else:
-        code = run_entries(made, buffers, run)
+        code = run_entries(executable, buffers, run)
     if code == HR_OK:
-        for i in range(made.outputs.size()):
-            output = &made.outputs[i]
+        for i in range(executable.outputs.size()):
+            output = &executable.outputs[i]
             # A constant belongs to the executable, which may be dropped while the step still uses
             # the value.
             outputs[i].share(buffers.tensors[output.tensor],
@@ -117,16 +117,16 @@ cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, Ow
     return code
 
 
-cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* made,
+cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* executable,
                             RunBuffers* buffers) noexcept nogil:
     cdef Clock clock
     cdef hr_code code
     cdef bint kept
-    if not clock.start(made.entries.size()):
+    if not clock.start(executable.entries.size()):
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
-    code = run_traced(made, buffers, run, clock.data())
+    code = run_traced(executable, buffers, run, clock.data())
     state.lock.lock()
-    kept = trace_entries(state.records, made, buffers, clock.data(), thread_number())
+    kept = trace_entries(state.records, executable, buffers, clock.data(), thread_number())
     state.lock.unlock()
     if not kept:
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
@@ -138,7 +138,7 @@ cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* made,
 cdef struct WideWork:
     ExecutionState* state
     int number
-    shared_ptr[Executable]* made
+    shared_ptr[Executable]* executable
     const hr_tensor* inputs
     OwnedTensor* outputs
     hr_code code
@@ -150,17 +150,17 @@ cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, O
                    hr_code* code, int64_t* took_ns) noexcept nogil:
     """Runs the segment on the intra-op pool; False: the pool is busy, and nothing ran."""
     cdef WideWork work
-    cdef shared_ptr[Executable] made
+    cdef shared_ptr[Executable] executable
     work.state = state
     work.number = number
     work.inputs = inputs
     work.outputs = outputs
-    work.made = &made
+    work.executable = &executable
     if not run_intra_op(work_wide, &work, state.intra_op_threads, poll, poll_argument):
         return False
     code[0] = work.code
     took_ns[0] = work.took_ns
-    if made.get() == NULL:
+    if executable.get() == NULL:
         code[0] = HR_INTERNAL
     elif work.code != HR_OK and work.code != HR_REPLAN:
         run_fail_text(&state.run, run_code(&state.wide), state.wide.message)
@@ -171,10 +171,10 @@ cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, O
 cdef void work_wide(void* argument) noexcept nogil:
     cdef WideWork* work = <WideWork*>argument
     # Planning runs here as well: folded kernels may use all threads.
-    work.made[0] = specialised(work.state, work.number, work.inputs, work.state.intra_op_threads)
-    if work.made.get() != NULL:
+    work.executable[0] = specialised(work.state, work.number, work.inputs, work.state.intra_op_threads)
+    if work.executable.get() != NULL:
         work.took_ns = steady_ns()
-        work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.made[0])
+        work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.executable[0])
         work.took_ns = steady_ns() - work.took_ns
 
 

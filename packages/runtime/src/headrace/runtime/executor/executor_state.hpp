@@ -99,11 +99,11 @@ inline Iteration::~Iteration() { std::destroy_n(slots, n_slots); }
 
 // A new first child of an iteration; null: out of memory.
 inline FrameRun* add_child(Iteration* parent) noexcept {
-  std::unique_ptr<FrameRun> made(new (std::nothrow) FrameRun());
-  if (!made) return nullptr;
-  made->parent = parent;
-  made->sibling = std::move(parent->children);
-  parent->children = std::move(made);
+  std::unique_ptr<FrameRun> created(new (std::nothrow) FrameRun());
+  if (!created) return nullptr;
+  created->parent = parent;
+  created->sibling = std::move(parent->children);
+  parent->children = std::move(created);
   return parent->children.get();
 }
 // Frees a child of an iteration.
@@ -126,23 +126,23 @@ class StepLock {
  public:
   void lock() {
     if (mutex_.try_lock()) return;
-    wanted_.fetch_add(1, std::memory_order_relaxed);
+    waiting_.fetch_add(1, std::memory_order_relaxed);
     mutex_.lock();
-    wanted_.fetch_sub(1, std::memory_order_relaxed);
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
   void unlock() { mutex_.unlock(); }
   // Called by the holder: lets waiting threads take the lock first.
   void let_others() {
-    if (!wanted_.load(std::memory_order_relaxed)) return;
+    if (!waiting_.load(std::memory_order_relaxed)) return;
     mutex_.unlock();
-    while (wanted_.load(std::memory_order_relaxed)) sched_yield();
+    while (waiting_.load(std::memory_order_relaxed)) sched_yield();
     mutex_.lock();
   }
   std::mutex& mutex() { return mutex_; }
 
  private:
   std::mutex mutex_;
-  std::atomic<int32_t> wanted_{0};
+  std::atomic<int32_t> waiting_{0};
 };
 
 // One step in progress. `lock` guards everything except the constant pointers.
@@ -204,20 +204,20 @@ inline Iteration* add_iteration(ExecutionState* state, FrameRun* frame, int32_t 
     reserve(frame->live, frame->live.size() + 1);
     reserve(state->light, state->places + size_t(n_units));
     reserve(state->heavy, state->places + size_t(n_units));
-    std::unique_ptr<Iteration> made;
+    std::unique_ptr<Iteration> created;
     if (pool.empty()) {
-      made = Iteration::allocate(n_units, n_slots);
-      if (!made) return nullptr;
+      created = Iteration::allocate(n_units, n_slots);
+      if (!created) return nullptr;
       reserve(pool, frame->live.size() + 1);
     } else {
-      made = std::move(pool.back());
+      created = std::move(pool.back());
       pool.pop_back();
     }
-    made->frame = frame;
-    made->number = frame->next_number++;
-    made->outstanding = 0;
+    created->frame = frame;
+    created->number = frame->next_number++;
+    created->outstanding = 0;
     state->places += size_t(n_units);
-    frame->live.push_back(std::move(made));
+    frame->live.push_back(std::move(created));
     return frame->live.back().get();
   } catch (const std::bad_alloc&) { return nullptr; }
 }
@@ -233,10 +233,11 @@ inline void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units) 
 }
 
 // Keeps an executable whose nodes an error names. Without memory for that, the error names none.
-inline void keep_named(ExecutionState* state, const std::shared_ptr<Executable>& made) noexcept {
+inline void keep_named(ExecutionState* state,
+                       const std::shared_ptr<Executable>& executable) noexcept {
   state->lock.lock();
   try {
-    state->named.push_back(made);
+    state->named.push_back(executable);
   } catch (const std::bad_alloc&) {
     state->run.failed.store(nullptr);
     state->wide.failed.store(nullptr);

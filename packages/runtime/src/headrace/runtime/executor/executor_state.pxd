@@ -105,4 +105,4 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
                              int32_t n_slots)
     void end_oldest(ExecutionState* state, FrameRun* frame, int32_t n_units)
     # Keeps an executable whose nodes an error or a trace names.
-    void keep_named(ExecutionState* state, const shared_ptr[Executable]& made)
+    void keep_named(ExecutionState* state, const shared_ptr[Executable]& executable)

@@ -38,17 +38,17 @@ def explain_dynamic_step(step: Any) -> str:
 def explain_specialisations(runner: Any) -> list[str]:
     """A paragraph for each executable of one segment."""
     lines = []
-    for made in runner.describe():
+    for result in runner.describe():
         lines.append(
-            f"specialisation for {made['inputs'] or 'no inputs'}, {made['threads']} thread(s): "
-            f"{made['entries']} kernels, {made['folded']} folded, {made['fused']} fused; "
-            f"arena {made['arena_bytes']} bytes for "
-            f"{made['intermediate_bytes']} bytes of intermediates; "
-            f"{made['flops']:.3g} flops, {made['bytes_moved']:.3g} bytes moved"
+            f"specialisation for {result['inputs'] or 'no inputs'}, {result['threads']} thread(s): "
+            f"{result['entries']} kernels, {result['folded']} folded, {result['fused']} fused; "
+            f"arena {result['arena_bytes']} bytes for "
+            f"{result['intermediate_bytes']} bytes of intermediates; "
+            f"{result['flops']:.3g} flops, {result['bytes_moved']:.3g} bytes moved"
         )
-        for kernel, count in sorted(made["kernels"].items()):
+        for kernel, count in sorted(result["kernels"].items()):
             lines.append(f"  {count:5d}  {kernel}")
-        for nodes in made["fused_nodes"]:
+        for nodes in result["fused_nodes"]:
             lines.append(f"         made of {nodes}")
     if not lines:
         lines.append("no specialisation yet: it has not run")

@@ -107,17 +107,17 @@ cdef class _LoopCut(LoopParts):
     cdef int add_step(self, LoopStep* step, key) except -1:
         """Appends a step that runs if the predicates have the values that the key requires."""
         cdef Guard guard
-        cdef LoopStep made = step[0]
-        made.first_guard = <int32_t>self.loop.guards.size()
+        cdef LoopStep result = step[0]
+        result.first_guard = <int32_t>self.loop.guards.size()
         # In the order in which they are made: a predicate inside a branch counts only if the branch
         # is taken.
         for value, port in sorted(key - {self.go_on}):
             guard.slot = self.slot(value)
-            guard.wanted = port
+            guard.value = port
             guard.node = self.switch_of(value)
             self.loop.guards.push_back(guard)
-        made.n_guards = <int32_t>self.loop.guards.size() - made.first_guard
-        self.loop.steps.push_back(made)
+        result.n_guards = <int32_t>self.loop.guards.size() - result.first_guard
+        self.loop.steps.push_back(result)
         return 0
 
     cdef int add_part(self, int32_t number) except -1:
@@ -178,7 +178,7 @@ cdef class _LoopCut(LoopParts):
         self.add_step(&step, self.keys[i])
         # After the guards of the step: the predicate of the choice.
         predicate.slot = step.number
-        predicate.wanted = 1
+        predicate.value = 1
         predicate.node = self.switch_of(root)
         self.loop.guards.push_back(predicate)
         return 0
@@ -215,6 +215,6 @@ cdef class _LoopCut(LoopParts):
         if self.place_of(self.root)[0] != ALWAYS:
             raise NotNative
         self.loop.predicate.slot = self.slot(self.root)
-        self.loop.predicate.wanted = 1
+        self.loop.predicate.value = 1
         self.loop.predicate.node = self.switch_of(self.root)
         return 0

@@ -10,7 +10,7 @@ from headrace.runtime.graph.node_kind cimport SWITCH
 from headrace.runtime.passes.program cimport ProgramNode
 from headrace.runtime.passes.segment_keys cimport predicate_of
 from headrace.runtime.passes.segments cimport Segment, Segments
-from headrace.runtime.passes.wanted_values cimport mark_wanted
+from headrace.runtime.passes.constant_inputs cimport mark_constants
 
 
 cdef class LoopParts(LoopPhases):
@@ -20,7 +20,7 @@ cdef class LoopParts(LoopPhases):
         cdef int32_t i, j, value
         cdef ProgramNode* node
         cdef Segment segment
-        cdef vector[int32_t] wanted      # per value: the last part that needs it as a constant
+        cdef vector[int32_t] constant      # per value: the last part that needs it as a constant
         groups = {}
         for i in self.members:
             if self.is_kernel(i):
@@ -30,7 +30,7 @@ cdef class LoopParts(LoopPhases):
         self.part_of = {i: number for number, part in enumerate(self.parts) for i in part}
         read = self.values_read_elsewhere()
         self.loop.segments = Segments()
-        wanted.assign(self.program.values.size(), -1)
+        constant.assign(self.program.values.size(), -1)
         for part in self.parts:
             memset(&segment, 0, sizeof(Segment))
             segment.device = self.program.nodes[<size_t>part[0]].device
@@ -42,8 +42,8 @@ cdef class LoopParts(LoopPhases):
             inside = set(part)
             for i in part:
                 self.loop.segments.nodes.push_back(i)
-            mark_wanted(self.program, self.loop.segments.nodes.data() + segment.first_node,
-                        segment.n_nodes, self.segments.wanted, wanted,
+            mark_constants(self.program, self.loop.segments.nodes.data() + segment.first_node,
+                        segment.n_nodes, self.segments.constant_args, constant,
                         <int32_t>self.loop.segments.segments.size())
             for i in part:
                 node = &self.program.nodes[i]
@@ -57,7 +57,7 @@ cdef class LoopParts(LoopPhases):
             for value in inputs:
                 self.loop.segments.inputs.push_back(value)
                 self.loop.segments.shape_like.push_back(
-                    wanted[value] == <int32_t>self.loop.segments.segments.size())
+                    constant[value] == <int32_t>self.loop.segments.segments.size())
             segment.n_inputs = <int32_t>len(inputs)
             segment.n_outputs = <int32_t>(
                 self.loop.segments.outputs.size() - segment.first_output)

@@ -23,7 +23,7 @@ cdef class LoopPhases:
     cdef int32_t root          # the value that decides whether the loop continues
     cdef tuple go_on           # its token
     cdef dict switches         # value of a predicate -> a Switch
-    cdef dict keys             # node -> frozenset of tokens: (value of a predicate, wanted)
+    cdef dict keys             # node -> frozenset of tokens: (predicate, its value)
     cdef dict phases           # node -> number
     cdef dict known            # node -> the phase in which its values are known
 

@@ -15,7 +15,7 @@ from headrace.runtime.graph.attributes cimport OpEntry, needs_value, op_entry_of
 from headrace.runtime.executor.native_loop cimport Guard, NativeLoop
 from headrace.runtime.graph.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATION, READ_SLOT, SWITCH
 from headrace.runtime.passes.segment_keys cimport predicate_of
-from headrace.runtime.passes.wanted_values cimport input_positions
+from headrace.runtime.passes.constant_inputs cimport input_positions
 from headrace.runtime.passes.program cimport ProgramNode
 
 ALWAYS = frozenset()
@@ -52,7 +52,7 @@ cdef class LoopPhases:
                 self.invariants[node.first_output] = <int32_t>self.loop.inputs.size()
                 if needs_value(node.source):
                     entered_reference.slot = <int32_t>self.loop.inputs.size()
-                    entered_reference.wanted = 1
+                    entered_reference.value = 1
                     entered_reference.node = node.source
                     self.loop.references.push_back(entered_reference)
                 self.loop.inputs.push_back(self.program.inputs[node.first_input])
@@ -245,7 +245,7 @@ cdef class LoopPhases:
                 phase = max(phase, ready + self.segments.data_dependent[source])
             else:
                 phase = max(phase, ready)
-        input_positions(node, self.segments.wanted[i], positions)
+        input_positions(node, self.segments.constant_args[i], positions)
         for k in positions:
             if sources[k][4] and sources[k][1] == key:
                 phase = max(phase, self.known[sources[k][0]])

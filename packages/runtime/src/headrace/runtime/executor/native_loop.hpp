@@ -22,7 +22,7 @@ enum LoopStepKind : uint8_t { RUN_PART, CHOOSE, RUN_INNER };
 // A step runs if the predicate has this value.
 struct Guard {
   int32_t slot;
-  uint8_t wanted;
+  uint8_t value;
   GraphNode* node;  // the Switch, to name in errors
 };
 
@@ -42,7 +42,7 @@ struct LoopValue {
 
 struct PartRun {
   Lease lease;
-  Executable* made = nullptr;
+  Executable* executable = nullptr;
   RunBuffers* buffers = nullptr;
   std::vector<hr_tensor> inputs;  // for looking up an executable
   int32_t samples_left = 4;       // runs to measure until the cost counts as known
@@ -54,41 +54,41 @@ struct PartRun {
   bool measured = false;               // long enough to keep measuring
 
   bool fits(const LoopValue* values, const int32_t* slots) const {
-    const size_t n = made->inputs.size();
+    const size_t n = executable->inputs.size();
     for (size_t i = 0; i < n; ++i) {
-      const hr_tensor& mine = made->inputs[i];
-      const hr_tensor* given = values[slots[i]].tensor;
-      if (!same_shape(&mine, given)) return false;
-      if (mine.data && std::memcmp(mine.data, given->data, size_t(mine.bytes)) != 0) return false;
+      const hr_tensor& mine = executable->inputs[i];
+      const hr_tensor* actual = values[slots[i]].tensor;
+      if (!same_shape(&mine, actual)) return false;
+      if (mine.data && std::memcmp(mine.data, actual->data, size_t(mine.bytes)) != 0) return false;
     }
     return true;
   }
   // The shapes equal those of the plan, except for references, whose shapes may change.
   void place(const LoopValue* values, const int32_t* slots) {
-    const size_t n = made->input_tensor.size();
+    const size_t n = executable->input_tensor.size();
     for (size_t i = 0; i < n; ++i) {
-      hr_tensor* to = &buffers->tensors[made->input_tensor[i]];
+      hr_tensor* to = &buffers->tensors[executable->input_tensor[i]];
       if (to->dtype >= HR_REF) *to = *values[slots[i]].tensor;
       to->data = values[slots[i]].tensor->data;
       to->owner = values[slots[i]].owner;
     }
   }
   void hand_out(LoopValue* values, const int32_t* slots) const {
-    const size_t n = made->outputs.size();
+    const size_t n = executable->outputs.size();
     for (size_t i = 0; i < n; ++i)
-      values[slots[i]] = {&buffers->tensors[made->outputs[i].tensor],
-                          buffers->tensors[made->outputs[i].root].owner};
+      values[slots[i]] = {&buffers->tensors[executable->outputs[i].tensor],
+                          buffers->tensors[executable->outputs[i].root].owner};
   }
   bool begin(std::shared_ptr<Executable> chosen) {
     lease.end();
-    made = nullptr;
+    executable = nullptr;
     if (!lease.begin(std::move(chosen))) return false;
-    made = lease.made();
+    executable = lease.executable();
     buffers = lease.buffers();
-    leaves_counted = made->counted.size() || made->by_kernel.size();
+    leaves_counted = executable->counted.size() || executable->by_kernel.size();
     same_places = true;
-    for (const SegmentOutput& output : made->outputs) {
-      const uint8_t storage = made->storage[size_t(output.root)];
+    for (const SegmentOutput& output : executable->outputs) {
+      const uint8_t storage = executable->storage[size_t(output.root)];
       same_places = same_places && (storage == ARENA || storage == STATIC);
     }
     return true;

@@ -23,7 +23,7 @@ cdef extern from "executor/native_loop.hpp" namespace "headrace" nogil:
 
     cdef cppclass Guard:
         int32_t slot
-        uint8_t wanted
+        uint8_t value
         GraphNode* node
 
     cdef cppclass LoopStep:
@@ -39,7 +39,7 @@ cdef extern from "executor/native_loop.hpp" namespace "headrace" nogil:
 
     cdef cppclass PartRun:
         Lease lease
-        Executable* made
+        Executable* executable
         RunBuffers* buffers
         vector[hr_tensor] inputs
         int32_t samples_left

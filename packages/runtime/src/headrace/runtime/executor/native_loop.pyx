@@ -78,17 +78,17 @@ cdef class NativeLoop:
 
 cdef unique_ptr[LoopRun] new_run(NativeLoop loop) noexcept nogil:
     """Null: out of memory."""
-    cdef unique_ptr[LoopRun] made = new_loop_run(
+    cdef unique_ptr[LoopRun] loop_run = new_loop_run(
         loop.start.size(), loop.n_slots, loop.part_pointers.size(), loop.steps)
     cdef unique_ptr[LoopRun] inner
     cdef size_t i
     for i in range(loop.inner_pointers.size()):
-        if made.get() == NULL:
+        if loop_run.get() == NULL:
             break
         inner = new_run(<NativeLoop>loop.inner_pointers[i])
-        if inner.get() == NULL or not add_inner(made.get(), inner):
-            made.reset()
-    return move(made)
+        if inner.get() == NULL or not add_inner(loop_run.get(), inner):
+            loop_run.reset()
+    return move(loop_run)
 
 
 cdef hr_code run_native(NativeLoop loop, LoopContext* context, const hr_tensor* inputs,
@@ -192,12 +192,12 @@ cdef hr_code check_signals(LoopContext* context) noexcept nogil:
 
 
 cdef inline int test(LoopRun* state, Guard* guard, Run* run) noexcept nogil:
-    """1: the predicate has the wanted value; 0: it does not; -1: it is not a scalar, and the run
+    """1: the predicate has the value of the guard; 0: it does not; -1: it is not a scalar, and the run
     failed."""
     cdef const hr_tensor* predicate = state.values[guard.slot].tensor
     if predicate.rank != 0:
         return fail_predicate(guard, predicate, run)
-    return ((<uint8_t*>predicate.data)[0] != 0) == guard.wanted
+    return ((<uint8_t*>predicate.data)[0] != 0) == guard.value
 
 
 cdef int fail_predicate(Guard* guard, const hr_tensor* predicate, Run* run) noexcept nogil:
@@ -349,7 +349,7 @@ cdef hr_code run_part(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* 
     cdef LoopValue* values = state.values.data()
     cdef hr_code code = HR_OK
     cdef int attempt
-    if part.made == NULL or part.chosen_again or not part.fits(values, slots):
+    if part.executable == NULL or part.chosen_again or not part.fits(values, slots):
         code = choose(loop, state, step, slots, 1, context)
     for attempt in range(MOST_PLANS):
         if code == HR_OK:
@@ -359,7 +359,7 @@ cdef hr_code run_part(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* 
                 code = run_measured(part, values, slots, context)
             else:
                 part.place(values, slots)
-                code = run_entries(part.made, part.buffers, context.run)
+                code = run_entries(part.executable, part.buffers, context.run)
         if code == HR_OK:
             if part.leaves_counted:
                 state.dirty.push_back(step.number)
@@ -397,7 +397,7 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
         return fail_no_room(context.run, chosen.get()[0])
     if threads == 1:
         part.single = chosen
-    part.samples_left = 0 if part.made.cost.known() else 4
+    part.samples_left = 0 if part.executable.cost.known() else 4
     part.chosen_again = False
     part.hand_out(state.values.data(), slots + step.n_inputs)
     weigh(part, context)
@@ -405,21 +405,21 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
 
 
 cdef inline void weigh(PartRun* part, LoopContext* context) noexcept nogil:
-    cdef double ns = part.made.cost.ns(expected_ns(part.made.flops, part.made.bytes_moved))
+    cdef double ns = part.executable.cost.ns(expected_ns(part.executable.flops, part.executable.bytes_moved))
     part.measured = ns > kHeavy
     # An estimate may be far off, so a part whose estimate is not clear is measured first.
-    part.heavy = context.intra_op_threads > 1 and ns > (kParallel if part.made.cost.known() else kLong)
+    part.heavy = context.intra_op_threads > 1 and ns > (kParallel if part.executable.cost.known() else kLong)
 
 
 cdef hr_code run_measured(PartRun* part, const LoopValue* values, const int32_t* slots,
                           LoopContext* context) noexcept nogil:
-    cdef bint timed = part.samples_left > 0 or part.made.cost.wants_sample()
+    cdef bint timed = part.samples_left > 0 or part.executable.cost.wants_sample()
     cdef int64_t start_ns = steady_ns() if timed else 0
     cdef hr_code code
     part.place(values, slots)
-    code = run_entries(part.made, part.buffers, context.run)
+    code = run_entries(part.executable, part.buffers, context.run)
     if timed and code == HR_OK:
-        part.made.cost.add_sample(<double>(steady_ns() - start_ns))
+        part.executable.cost.add_sample(<double>(steady_ns() - start_ns))
         part.samples_left = max(0, part.samples_left - 1)
         weigh(part, context)
     return code
@@ -458,12 +458,12 @@ cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t*
             if part.single.get().cost.ns(0) <= kParallel:
                 part.chosen_again = True
         return work.code
-    if part.made.threads != 1:
+    if part.executable.threads != 1:
         code = choose(loop, state, step, slots, 1, context)
         part.heavy = True
     if code == HR_OK:
         part.place(state.values.data(), slots)
-        code = run_entries(part.made, part.buffers, context.run)
+        code = run_entries(part.executable, part.buffers, context.run)
     return code
 
 
@@ -472,7 +472,7 @@ cdef void work_heavy(void* argument) noexcept nogil:
     cdef LoopContext* context = work.context
     cdef PartRun* part = &work.state.parts[work.step.number]
     work.code = HR_OK
-    if part.made.threads != context.intra_op_threads:
+    if part.executable.threads != context.intra_op_threads:
         # Planning runs here as well: folded kernels may use all threads.
         work.code = choose(<NativeLoop>work.loop, work.state, work.step, work.slots, context.intra_op_threads,
                            context)
@@ -480,5 +480,5 @@ cdef void work_heavy(void* argument) noexcept nogil:
     if work.code == HR_OK:
         part.place(work.state.values.data(), work.slots)
         work.took_ns = steady_ns()
-        work.code = run_entries(part.made, part.buffers, context.wide)
+        work.code = run_entries(part.executable, part.buffers, context.wide)
         work.took_ns = steady_ns() - work.took_ns

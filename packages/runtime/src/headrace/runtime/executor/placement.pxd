@@ -31,7 +31,7 @@ cdef class PlacedStep(Step):
 
     cdef bint choose(self, shared_ptr[Executable]& chosen, hr_tensor* inputs, ActiveRun* active,
                      KernelWork* work, Lease& lease, bint traced) except -1
-    cdef StepFacts facts_of(self, Executable* made, ActiveRun* active)
+    cdef StepFacts facts_of(self, Executable* executable, ActiveRun* active)
     cdef bint find_for_intra_op(self, shared_ptr[Executable]& chosen, hr_tensor* inputs,
                                 ActiveRun* active, KernelWork* work, Lease& lease,
                                 bint traced) except -1

@@ -44,7 +44,7 @@ cdef void plan_on_intra_op_pool(void* argument) noexcept nogil:
     end_run(&proxy)
     if begun:
         search.work.run.ctx.threads = search.found.get().threads
-        search.work.timed = search.work.made.cost.wants_sample()
+        search.work.timed = search.work.executable.cost.wants_sample()
         run_kernels(search.work)
 
 
@@ -68,13 +68,13 @@ cdef class PlacedStep(Step):
         if not self.heavy or not self.find_for_intra_op(chosen, inputs, active, work, lease, traced):
             chosen = self.runner.find(inputs, 1)
         self.latest = chosen
-        return lease.made() != NULL
+        return lease.executable() != NULL
 
-    cdef StepFacts facts_of(self, Executable* made, ActiveRun* active):
+    cdef StepFacts facts_of(self, Executable* executable, ActiveRun* active):
         cdef StepFacts facts
-        facts.ns = made.cost.ns(expected_ns(made.flops, made.bytes_moved))
-        facts.measured = made.cost.known()
-        facts.calls_python = may_block(made)
+        facts.ns = executable.cost.ns(expected_ns(executable.flops, executable.bytes_moved))
+        facts.measured = executable.cost.known()
+        facts.calls_python = may_block(executable)
         facts.watched = active.check_signals != NULL
         facts.in_pool = active.in_pool
         facts.intra_op_threads = self.owner.intra_op_threads
@@ -119,11 +119,11 @@ cdef class PlacedStep(Step):
 
     cdef bint plan_for_intra_op(self, IntraOpPlanning* search) except -1:
         """Returns: whether the new executable runs at once; the lease holds it then."""
-        cdef Executable* made
+        cdef Executable* executable
         search.found[0] = self.runner.find(search.inputs, self.owner.intra_op_threads)
-        made = search.found.get()
-        if made.overlap.step >= 0 or wants_clock(made) or made.entries.empty() or \
-                place_of(self.facts_of(made, search.run)) != Place.kIntraOp:
+        executable = search.found.get()
+        if executable.overlap.step >= 0 or wants_clock(executable) or executable.entries.empty() or \
+                place_of(self.facts_of(executable, search.run)) != Place.kIntraOp:
             return False
         begin_schedule(search.lease[0], search.found[0], search.inputs, search.work, search.traced)
         return True
@@ -132,7 +132,7 @@ cdef class PlacedStep(Step):
         cdef Work poll = poll_of(active)
         cdef bint ran
         work.run.ctx.threads = self.owner.intra_op_threads
-        work.timed = work.made.cost.wants_sample()
+        work.timed = work.executable.cost.wants_sample()
         with nogil:
             ran = run_intra_op(run_kernels, work, self.owner.intra_op_threads, poll, work)
         if not ran:
@@ -146,10 +146,10 @@ cdef class PlacedStep(Step):
         cdef shared_ptr[InterOpPool] pool
         cdef int64_t since
         cdef bint ran = False
-        if work.made.entries.empty():
+        if work.executable.entries.empty():
             return 0  # all fetches are constants
         work.run.ctx.threads = 1   # an earlier attempt may have had all threads
-        work.timed = work.made.cost.wants_sample()
+        work.timed = work.executable.cost.wants_sample()
         if place == Place.kInterOp:
             pool = self.owner.pool_of(pool_number)
             if pool.get() != NULL:
@@ -168,20 +168,20 @@ cdef class PlacedStep(Step):
         return 0
 
 
-cdef bint may_block(Executable* made):
+cdef bint may_block(Executable* executable):
     """Whether a kernel may wait or call Python: such a run never keeps the GIL."""
     cdef size_t i
     cdef GraphNode* node
     cdef const char* library
-    if made.blocks < 0:
-        made.blocks = 0
-        for i in range(made.entries.size()):
-            node = made.entries[i].node
+    if executable.blocks < 0:
+        executable.blocks = 0
+        for i in range(executable.entries.size()):
+            node = executable.entries[i].node
             if node == NULL or node.kernel == NULL:
                 continue
             library = library_of(node.kernel)
             if is_python_kernel(node.kernel) or (
                     node.info != NULL and node.info.stateful and library != NULL
                     and library[:] != b"runtime"):
-                made.blocks = 1
-    return made.blocks != 0
+                executable.blocks = 1
+    return executable.blocks != 0

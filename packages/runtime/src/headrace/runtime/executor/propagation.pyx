@@ -46,17 +46,17 @@ cdef void fail_memory(ExecutionState* state, const char* message) noexcept nogil
 
 cdef void record_unit(ExecutionState* state, ExecutorPlan plan, int32_t unit, OwnedTensor* outputs,
                int64_t start_ns) noexcept nogil:
-    cdef TraceRecord made
+    cdef TraceRecord result
     cdef int32_t i
-    made.node = plan.units[unit].node
-    made.device = plan.units[unit].device
-    made.thread = thread_number()
-    made.start_ns = start_ns
-    made.end_ns = monotonic_ns()
+    result.node = plan.units[unit].node
+    result.device = plan.units[unit].device
+    result.thread = thread_number()
+    result.start_ns = start_ns
+    result.end_ns = monotonic_ns()
     for i in range(plan.units[unit].n_ports):
-        if not add_output(made, i, outputs[i].get()[0]):
+        if not add_output(result, i, outputs[i].get()[0]):
             fail_memory(state, "no memory for the step's trace")
-    if not keep_record(state.records, made):
+    if not keep_record(state.records, result):
         fail_memory(state, "no memory for the step's trace")
 
 
@@ -279,9 +279,9 @@ cdef Iteration* next_iteration(ExecutionState* state, ExecutorPlan plan, int32_t
                                Iteration* iteration, OwnedTensor* outputs) noexcept nogil:
     """The iteration after this one; null while the window of parallel iterations is full."""
     cdef FrameRun* frame = iteration.frame
-    cdef int64_t wanted = iteration.number + 1
-    if wanted < frame.next_number:
-        return frame.live[wanted - frame.oldest].get()
+    cdef int64_t requested = iteration.number + 1
+    if requested < frame.next_number:
+        return frame.live[requested - frame.oldest].get()
     if frame.live.size() >= <size_t>plan.frames[frame.number].parallel_iterations + 1:
         if not hold(frame.deferred, unit, plan.units[unit].first_port, outputs):
             fail_memory(state, "no memory for what a loop hands on")

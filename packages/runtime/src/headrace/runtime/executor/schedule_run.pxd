@@ -12,7 +12,7 @@ from headrace.runtime.threads.pools cimport ActiveRun, Work
 
 
 cdef struct KernelWork:
-    Executable* made
+    Executable* executable
     RunBuffers* buffers
     Run* run
     hr_code code

@@ -22,17 +22,17 @@ cdef int begin_schedule(Lease& lease, shared_ptr[Executable] chosen, hr_tensor* 
     cdef hr_tensor* t
     if not lease.begin(move(chosen)):
         raise errors.ResourceExhaustedError(
-            None, None, (<bytes>lease.made().no_room()).decode(errors="replace"))
-    work.made = lease.made()
+            None, None, (<bytes>lease.executable().no_room()).decode(errors="replace"))
+    work.executable = lease.executable()
     work.buffers = lease.buffers()
-    for i in range(work.made.input_tensor.size()):
-        t = &work.buffers.tensors[work.made.input_tensor[i]]
+    for i in range(work.executable.input_tensor.size()):
+        t = &work.buffers.tensors[work.executable.input_tensor[i]]
         t.data = inputs[i].data
         # Strings come in counted memory, which kernels may keep.
         t.owner = inputs[i].owner
     if not clocked:
         work.clock.stop()   # an earlier attempt may have started it, for other kernels
-    elif not work.clock.start(work.made.entries.size()):
+    elif not work.clock.start(work.executable.entries.size()):
         raise MemoryError()
     return 0
 
@@ -43,9 +43,9 @@ cdef void run_kernels(void* argument) noexcept nogil:
     cdef int64_t start = steady_ns() if work.timed else 0
     if work.clock.data() != NULL:
         work.thread = thread_number()
-        work.code = run_traced(work.made, work.buffers, work.run, work.clock.data())
+        work.code = run_traced(work.executable, work.buffers, work.run, work.clock.data())
     else:
-        work.code = run_entries(work.made, work.buffers, work.run)
+        work.code = run_entries(work.executable, work.buffers, work.run)
     if work.timed:
         work.took_ns = steady_ns() - start
     restore_denormals(mode)

@@ -173,7 +173,7 @@ cdef class StaticStep(PlacedStep):
                 planned = chosen
             elif self.heavy and not ran and self.find_for_intra_op(chosen, inputs, active, work,
                                                                lease, trace is not None):
-                ran = lease.made() != NULL
+                ran = lease.executable() != NULL
                 if not ran:
                     begin_schedule(lease, chosen, inputs, work, trace is not None)
                     ran = self.run_on_intra_op_pool(active, work)
@@ -187,26 +187,26 @@ cdef class StaticStep(PlacedStep):
                 self.run_on_one(&facts, active, work, pool)
             if work.took_ns and work.code == HR_OK:
                 # With several threads: about the time of one thread, and no less.
-                work.made.cost.add_sample(<double>work.took_ns * work.made.threads)
+                work.executable.cost.add_sample(<double>work.took_ns * work.executable.threads)
             if work.code == HR_REPLAN and run_code(work.run) == HR_OK and \
                     not work.run.cancelled.get():
                 return None
             raise_failure(work)
             if clocked:
-                self.overlap.record_clock(planned.get(), work.made, work.clock.data())
+                self.overlap.record_clock(planned.get(), work.executable, work.clock.data())
             elif work.took_ns:
-                self.overlap.record_run(work.made, work.took_ns)
+                self.overlap.record_run(work.executable, work.took_ns)
             if trace is not None:
-                if not trace_entries(records, work.made, work.buffers, work.clock.data(),
+                if not trace_entries(records, work.executable, work.buffers, work.clock.data(),
                                      work.thread):
                     raise MemoryError()
                 trace.append(metadata_of(records, self.program))
-            return self.collect(work.made, work.buffers, values)
+            return self.collect(work.executable, work.buffers, values)
         except errors.OpError:
             raise_failure(work)  # planning ended because the run was ended
             raise
 
-    cdef list collect(self, Executable* made, RunBuffers* buffers, values):
+    cdef list collect(self, Executable* executable, RunBuffers* buffers, values):
         cdef list results = []
         cdef int32_t which
         cdef SegmentOutput* output
@@ -215,7 +215,7 @@ cdef class StaticStep(PlacedStep):
             if which < 0:
                 results.append(self.fed(values, which))
                 continue
-            output = &made.outputs[which]
+            output = &executable.outputs[which]
             view = buffers.tensors[output.tensor]
             view.owner = NULL
             if output.handed_over:

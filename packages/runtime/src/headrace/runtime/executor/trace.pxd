@@ -37,7 +37,7 @@ cdef extern from "executor/trace.hpp" namespace "headrace" nogil:
 
 
 # Records all entries that ran in these buffers; clock_ns: from run_traced. False: out of memory.
-cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+cdef bint trace_entries(vector[TraceRecord]& records, Executable* executable, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil
 # The records as a RunMetadata message.
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program)

@@ -16,26 +16,26 @@ from headrace.runtime.passes.program cimport Program
 from headrace.runtime.plan.executable cimport EntryPlan, Executable, RunBuffers, release_entry
 
 
-cdef bint trace_entries(vector[TraceRecord]& records, Executable* made, RunBuffers* buffers,
+cdef bint trace_entries(vector[TraceRecord]& records, Executable* executable, RunBuffers* buffers,
                         int64_t* clock_ns, int32_t thread) noexcept nogil:
     cdef TraceRecord record
     cdef EntryPlan* plan
     cdef size_t i
     cdef int32_t j
-    for i in range(made.entries.size()):
-        plan = &made.entries[i]
+    for i in range(executable.entries.size()):
+        plan = &executable.entries[i]
         if plan.node == NULL or clock_ns[2 * i + 1] == 0 or \
                 <void*>plan.compute == <void*>release_entry:
             continue
         record.node = plan.node
-        record.device = made.device
+        record.device = executable.device
         record.thread = thread
         record.start_ns = clock_ns[2 * i]
         record.end_ns = clock_ns[2 * i + 1]
         record.outputs.clear()
         for j in range(plan.n_outputs):
             if not add_output(record, j,
-                              buffers.tensors[made.arguments[plan.first_output + j]]):
+                              buffers.tensors[executable.arguments[plan.first_output + j]]):
                 return False
         if not keep_record(records, record):
             return False
@@ -59,7 +59,7 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
         start_ns = records[i].start_ns + offset_ns
         took_ns = records[i].end_ns - records[i].start_ns
         name = text_of(node.name)
-        made = stats.node_stats.add(
+        node_stats = stats.node_stats.add(
             node_name=name,
             timeline_label=label_of(node),
             thread_id=records[i].thread,
@@ -76,7 +76,7 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
         )
         for j in range(records[i].outputs.size()):
             output = &records[i].outputs[j]
-            description = made.output.add(slot=output.slot).tensor_description
+            description = node_stats.output.add(slot=output.slot).tensor_description
             description.dtype = output.shape.dtype
             for k in range(output.shape.rank):
                 description.shape.dim.add(size=output.shape.dims[k])

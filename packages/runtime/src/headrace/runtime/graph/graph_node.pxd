@@ -17,7 +17,7 @@ cdef extern from "<atomic>" nogil:
         cbool load()
         void store(cbool value)
 
-    cdef cppclass AtomicAnswer "std::atomic<int8_t>":
+    cdef cppclass AtomicInt8 "std::atomic<int8_t>":
         int8_t load()
         void store(int8_t value)
 
@@ -67,6 +67,6 @@ cdef extern from "graph/graph_node.hpp" namespace "headrace" nogil:
         const hr_kernel* kernel
         AtomicPointer state
         AtomicBool created
-        AtomicAnswer may_fuse
+        AtomicInt8 may_fuse
         void* session
         CallError error

@@ -27,10 +27,10 @@ inline hr_code check_input_ranks(GraphNode* node, const hr_request* request) {
     std::string shape = "[";
     for (int32_t d = 0; d < x->rank && d < HR_MAX_RANK; ++d)
       shape += (d ? ", " : "") + std::to_string(x->dims[d]);
-    std::string wanted = "of rank " + rank_names(allowed);
+    std::string requested = "of rank " + rank_names(allowed);
     for (int rank = 0; rank < 3; ++rank)
-      if (allowed == 1 << rank) wanted = names[rank];
-    const std::string text = "input " + std::to_string(i) + " must be " + wanted +
+      if (allowed == 1 << rank) requested = names[rank];
+    const std::string text = "input " + std::to_string(i) + " must be " + requested +
                              ": Shape must be rank " + rank_names(allowed) + " but is rank " +
                              std::to_string(x->rank) + ", " + shape + "]";
     return node->abi_node.api->fail(&node->abi_node, HR_INVALID_ARGUMENT, "%s", text.c_str());

@@ -120,11 +120,11 @@ cdef int _check_type(GraphNode* node, AttrSpec* spec, hr_dtype dtype) except -1 
 
 # Here and below, separate functions make the texts: a nogil function with a Python variable takes
 # the GIL whenever it returns.
-cdef object _not_allowed(const GraphNode* node, AttrSpec* spec, str given):
+cdef object _not_allowed(const GraphNode* node, AttrSpec* spec, str actual):
     allowed = [dtype_text(t) for t in spec.allowed_types]
     allowed += [repr(text_of(s)) for s in spec.allowed_strings]
     return blame(
-        node, f"attribute '{text_of(spec.name)}' is {given}, the op takes {', '.join(allowed)}")
+        node, f"attribute '{text_of(spec.name)}' is {actual}, the op takes {', '.join(allowed)}")
 
 
 cdef str _kind_text(AttrKind kind):

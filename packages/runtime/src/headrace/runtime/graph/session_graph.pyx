@@ -90,7 +90,7 @@ cdef class SessionGraph:
             if parsed.min_consumer > _CONSUMER_VERSION:
                 raise InvalidArgumentError(
                     None, None,
-                    f"the GraphDef asks for readers of version {parsed.min_consumer} or later, "
+                    f"the GraphDef requires readers of version {parsed.min_consumer} or later, "
                     f"this one is {_CONSUMER_VERSION}: install a newer headrace-runtime")
             functions = _read_functions(parsed, self.library)
             try:
@@ -310,7 +310,7 @@ cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) excep
     cdef Edge edge
     cdef size_t i
     cdef uint32_t k
-    cdef hr_dtype wanted, given
+    cdef hr_dtype requested, actual
     for i in range(parsed.nodes.size()):
         from_file = &parsed.nodes[i]
         node = graph.nodes[before + i]
@@ -337,13 +337,13 @@ cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) excep
             if node.inputs.size() >= node.input_dtypes.size():
                 with gil:
                     raise _wrong_arity(node, from_file, parsed)
-            wanted = node.input_dtypes[node.inputs.size()]
-            given = producer.output_dtypes[edge.port]
-            if wanted != given and (wanted >= HR_REF or given != wanted + HR_REF):
+            requested = node.input_dtypes[node.inputs.size()]
+            actual = producer.output_dtypes[edge.port]
+            if requested != actual and (requested >= HR_REF or actual != requested + HR_REF):
                 with gil:
                     raise blame(
-                        node, f"input {node.inputs.size()} is {dtype_text(wanted)}, but "
-                        f"'{text_of(producer.name)}:{edge.port}' is {dtype_text(given)}")
+                        node, f"input {node.inputs.size()} is {dtype_text(requested)}, but "
+                        f"'{text_of(producer.name)}:{edge.port}' is {dtype_text(actual)}")
             node.inputs.push_back(edge)
         if node.inputs.size() != node.input_dtypes.size():
             with gil:

@@ -85,13 +85,13 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
     cdef string shared_name = text_attribute(node, "shared_name")
     cdef string text
     cdef hr_object* found = NULL
-    cdef QueueSpec wanted
-    read_spec(node, &wanted)
-    if not wanted.shapes_fit():
+    cdef QueueSpec requested
+    read_spec(node, &requested)
+    if not requested.shapes_fit():
         text.assign(b"Different number of component types.  Types: ")
-        text.append(wanted.types_text())
+        text.append(requested.types_text())
         text.append(b", shapes: ")
-        text.append(to_text(<int64_t>wanted.ranks.size()))
+        text.append(to_text(<int64_t>requested.ranks.size()))
         source.error.assign(text)
         return HR_INVALID_ARGUMENT
     if not is_container_name(container):
@@ -107,14 +107,14 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
     if code != HR_OK:
         source.error.assign(text)
         return code
-    if (<Queue*>found).spec.types != wanted.types or (<Queue*>found).spec.order != wanted.order:
+    if (<Queue*>found).spec.types != requested.types or (<Queue*>found).spec.order != requested.order:
         text.assign(b"Shared queue '")
         text.append(shared_name)
         text.append(b"' has component types ")
         text.append((<Queue*>found).spec.types_text())
         text.append(b" but requested component types were ")
-        text.append(wanted.types_text())
-        if (<Queue*>found).spec.order != wanted.order:
+        text.append(requested.types_text())
+        if (<Queue*>found).spec.order != requested.order:
             text.append(b", and is of another kind of queue")
         source.error.assign(text)
         object_release(found)

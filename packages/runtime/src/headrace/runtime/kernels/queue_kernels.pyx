@@ -141,7 +141,7 @@ cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) 
     return True
 
 
-cdef hr_code fail_types(hr_ctx* ctx, int32_t component, hr_dtype held, hr_dtype given,
+cdef hr_code fail_types(hr_ctx* ctx, int32_t component, hr_dtype held, hr_dtype actual,
                         const char* what) noexcept nogil:
     cdef string text
     text.assign(b"component ")
@@ -150,7 +150,7 @@ cdef hr_code fail_types(hr_ctx* ctx, int32_t component, hr_dtype held, hr_dtype 
     text.append(dtype_name(held))
     text.append(b", the ")
     text.append(what)
-    text.append(dtype_name(given))
+    text.append(dtype_name(actual))
     return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
 
 
@@ -260,10 +260,10 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
     cdef hr_code code = HR_OK
     cdef Waiters one
     cdef Waiter* w
-    cdef int64_t wanted = 1
+    cdef int64_t requested = 1
     cdef int32_t i
     if many and inputs[1].rank == 0:
-        wanted = (<int32_t*>inputs[1].data)[0]
+        requested = (<int32_t*>inputs[1].data)[0]
     if q == NULL:
         code = fail_no_queue(ctx)
     elif <size_t>node.abi_node.n_outputs != q.spec.types.size():
@@ -273,7 +273,7 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "n must be a scalar")
     elif many and q.spec.ranks.size() < q.spec.types.size():
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, q.spec.lack_of_shapes().c_str())
-    elif wanted < 0:
+    elif requested < 0:
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "dequeue_many takes 0 or more elements")
     else:
         for i in range(node.abi_node.n_outputs):
@@ -285,7 +285,7 @@ cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* in
         return
     one = new_waiter(q, ctx, 0, done, argument)
     w = one.front().get()
-    w.wanted = wanted
+    w.requested = requested
     w.many = many
     w.up_to = up_to
     w.outputs = outputs

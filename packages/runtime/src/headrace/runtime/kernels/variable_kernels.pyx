@@ -57,20 +57,20 @@ cdef struct NewSlot:
     int reference
 
 cdef hr_object* make_slot(void* argument) noexcept nogil:
-    cdef NewSlot* wanted = <NewSlot*>argument
-    cdef Slot* slot = slot_new(wanted.dtype, wanted.name)
-    if slot != NULL and wanted.declared.rank >= 0:
-        slot.declared_rank = wanted.declared.rank
-        memcpy(slot.declared_dims, wanted.declared.dims, wanted.declared.rank * sizeof(int64_t))
-        if wanted.reference:
-            set_empty_value(slot, wanted.declared)
+    cdef NewSlot* requested = <NewSlot*>argument
+    cdef Slot* slot = slot_new(requested.dtype, requested.name)
+    if slot != NULL and requested.declared.rank >= 0:
+        slot.declared_rank = requested.declared.rank
+        memcpy(slot.declared_dims, requested.declared.dims, requested.declared.rank * sizeof(int64_t))
+        if requested.reference:
+            set_empty_value(slot, requested.declared)
     return <hr_object*>slot
 
 
 cdef void set_empty_value(Slot* slot, hr_tensor* declared) noexcept nogil:
     """The only value of a reference variable without elements, which needs no Assign."""
-    cdef OwnedTensor made
-    cdef hr_tensor* value = made.get()
+    cdef OwnedTensor result
+    cdef hr_tensor* value = result.get()
     cdef int empty = 0
     cdef int i
     value.dtype = slot.dtype
@@ -102,29 +102,29 @@ cdef hr_code create_variable(hr_node* node, void** state) noexcept nogil:
     cdef GraphNode* source = <GraphNode*>node
     cdef string container = text_attribute(node, "container")
     cdef string shared_name = text_attribute(node, "shared_name")
-    cdef NewSlot wanted
+    cdef NewSlot requested
     cdef hr_tensor declared
     cdef string text
     cdef hr_object* found = NULL
     if shared_name.empty():
         shared_name = source.name
-    wanted.dtype = hr_attr_type(node, "dtype")
-    wanted.name = shared_name.c_str()
-    wanted.declared = &declared
-    wanted.reference = not (source.op == <const char*>"VarHandleOp")
-    if wanted.reference and not is_container_name(container):
+    requested.dtype = hr_attr_type(node, "dtype")
+    requested.name = shared_name.c_str()
+    requested.declared = &declared
+    requested.reference = not (source.op == <const char*>"VarHandleOp")
+    if requested.reference and not is_container_name(container):
         text.assign(b"container contains invalid characters: ")
         text.append(container)
         source.error.assign(text)
         return HR_INVALID_ARGUMENT
     declared_shape(node, &declared)
     cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
-                                       shared_name.c_str(), "Variable", make_slot, &wanted, &found,
+                                       shared_name.c_str(), "Variable", make_slot, &requested, &found,
                                        &text)
     if code != HR_OK:
         source.error.assign(text)
         return code
-    if (<Slot*>found).dtype != wanted.dtype:
+    if (<Slot*>found).dtype != requested.dtype:
         object_release(found)
         source.error.assign(b"the container holds a variable of that name with another dtype")
         return HR_INVALID_ARGUMENT
@@ -257,25 +257,25 @@ cdef hr_code prepare_assign(void* state, hr_request* request) noexcept nogil:
     return HR_OK
 
 
-cdef hr_code fail_dtypes(hr_ctx* ctx, Slot* slot, hr_dtype given) noexcept nogil:
+cdef hr_code fail_dtypes(hr_ctx* ctx, Slot* slot, hr_dtype actual) noexcept nogil:
     cdef string text
     text.assign(b"Trying to assign to variable '")
     text.append(slot.name)
     text.append(b"' with wrong dtype. Expected ")
     text.append(dtype_name(slot.dtype))
     text.append(b" got ")
-    text.append(dtype_name(given))
+    text.append(dtype_name(actual))
     return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
 
 
 cdef hr_code fail_shapes(hr_ctx* ctx, const char* op, const hr_tensor* held,
-                         const hr_tensor* given) noexcept nogil:
+                         const hr_tensor* actual) noexcept nogil:
     cdef string text
     text.assign(op)
     text.append(b" requires shapes of both tensors to match. lhs shape= ")
     text.append(shape_text(held))
     text.append(b" rhs shape= ")
-    text.append(shape_text(given))
+    text.append(shape_text(actual))
     return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
 
 

@@ -125,13 +125,13 @@ cdef object fetched(hr_tensor* t):
 
 
 cdef object strings_to(cnp.ndarray array, hr_tensor* t):
-    cdef OwnedTensor made
-    made.get()[0] = t[0]
-    made.get().owner = NULL
-    if allocate_tensor(made.get()) != HR_OK:
+    cdef OwnedTensor result
+    result.get()[0] = t[0]
+    result.get().owner = NULL
+    if allocate_tensor(result.get()) != HR_OK:
         raise _no_memory(t)
-    fill_strings(array, <hr_string*>made.get().data)
-    t[0] = made.take()
+    fill_strings(array, <hr_string*>result.get().data)
+    t[0] = result.take()
     return None
 
 
@@ -177,11 +177,11 @@ cdef object tensor_from_array(object value, hr_dtype dtype, hr_tensor* t, bint c
         descriptor(dtype)  # looks up its type number; raises if there is none
     if dtype != HR_STRING and (cnp.PyArray_TYPE(array) != type_numbers[dtype] or
                                not cnp.PyArray_ISCARRAY_RO(array)):
-        wanted = descriptor(dtype)
-        if array.dtype != wanted and not np.can_cast(array.dtype, wanted, "same_kind"):
+        requested = descriptor(dtype)
+        if array.dtype != requested and not np.can_cast(array.dtype, requested, "same_kind"):
             raise errors.InvalidArgumentError(
-                None, None, f"expected {wanted} values, got {array.dtype}")
-        array = np.require(array.astype(wanted, copy=False), requirements=("C", "A"))
+                None, None, f"expected {requested} values, got {array.dtype}")
+        array = np.require(array.astype(requested, copy=False), requirements=("C", "A"))
     if array.ndim > HR_MAX_RANK:
         raise errors.UnimplementedError(
             None, None, f"tensors have at most {HR_MAX_RANK} dimensions, got {array.ndim}")

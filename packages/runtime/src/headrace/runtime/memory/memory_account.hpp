@@ -46,11 +46,11 @@ class MemoryAccount {
       if (entry.second.bytes) most.push_back(entry.second);
     std::sort(most.begin(), most.end(),
               [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
-    std::string said = "the session's memory limit is " + size_text(limit_) + ", of which " +
-                       size_text(taken_) + " are taken";
+    std::string message = "the session's memory limit is " + size_text(limit_) + ", of which " +
+                          size_text(taken_) + " are taken";
     for (size_t i = 0; i < most.size() && i < NAMED; ++i)
-      said += (i ? ", " : ": ") + size_text(most[i].bytes) + " by " + most[i].name;
-    return said;
+      message += (i ? ", " : ": ") + size_text(most[i].bytes) + " by " + most[i].name;
+    return message;
   }
 
  private:

@@ -27,18 +27,18 @@ cdef bytes partition_metadata(Program program):
         graph = graphs.get(node.device)
         if graph is None:
             graph = graphs[node.device] = graph_pb2.GraphDef()
-        made = graph.node.add(
+        result = graph.node.add(
             name=names[i], op=text_of(node.source.op), device=program.devices[node.device])
         for j in range(node.n_inputs):
             value = program.inputs[node.first_input + j]
             source = names[program.values[value].node]
             port = program.values[value].port
-            made.input.append(f"{source}:{port}" if port else source)
+            result.input.append(f"{source}:{port}" if port else source)
         for j in range(node.n_controls):
-            made.input.append("^" + names[program.controls[node.first_control + j]])
+            result.input.append("^" + names[program.controls[node.first_control + j]])
         for a in range(attributes_of(node.source).entries.size()):
             entry = &attributes_of(node.source).entries[a]
-            made.attr[text(entry.key)].CopyFrom(op_pb2.AttrValue.FromString(_bytes(entry.value)))
+            result.attr[text(entry.key)].CopyFrom(op_pb2.AttrValue.FromString(_bytes(entry.value)))
     return run_pb2.RunMetadata(
         partition_graphs=[graphs[device] for device in sorted(graphs)]).SerializeToString()
 

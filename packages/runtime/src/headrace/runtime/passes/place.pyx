@@ -57,7 +57,7 @@ cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& typ
     cdef size_t i, t
     cdef uint64_t all_devices = 0
     cdef uint64_t feasible
-    cdef vector[uint64_t] wanted, possible
+    cdef vector[uint64_t] required, possible
     cdef vector[const hr_kernel*] kernels
     cdef vector[int32_t] group
     cdef unordered_map[string_view, uint64_t] requests
@@ -65,7 +65,7 @@ cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& typ
     cdef const hr_kernel* kernel
     for t in range(n_types):
         all_devices |= type_masks[t]
-    wanted.assign(n, all_devices)
+    required.assign(n, all_devices)
     possible.assign(n, all_devices)
     kernels.assign(n * n_types, NULL)
     for i in range(n):
@@ -86,19 +86,19 @@ cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& typ
                     raise _no_kernel(ir, node)
             possible[i] = feasible
         if not node.source.device.empty() and node.kind != NodeKind.FEED:
-            wanted[i] = _request(ir, node.source, requests, soft, all_devices)
-            if possible[i] & wanted[i] == 0:
+            required[i] = _request(ir, node.source, requests, soft, all_devices)
+            if possible[i] & required[i] == 0:
                 if not soft:
                     with gil:
                         raise _no_kernel(ir, node)
-                wanted[i] = all_devices
+                required[i] = all_devices
     if ir.n_devices == 1:
         for i in range(n):
             if not ir.nodes[i].removed:
                 ir.nodes[i].kernel = kernels[i]
         return 0
     _colocate(ir, group)
-    return _choose(ir, soft, group, wanted, possible, kernels, type_of, n_types)
+    return _choose(ir, soft, group, required, possible, kernels, type_of, n_types)
 
 
 cdef uint64_t _request(GraphIR ir, GraphNode* source, unordered_map[string_view, uint64_t]& known,
@@ -157,7 +157,7 @@ cdef uint64_t _devices_that_match(GraphIR ir, GraphNode* source) except? 0:
     cdef uint64_t mask = 0
     cdef int i
     try:
-        wanted = parse_device(text_of(source.device))
+        required = parse_device(text_of(source.device))
     except ValueError:
         raise InvalidArgumentError(
             None, None,
@@ -166,7 +166,7 @@ cdef uint64_t _devices_that_match(GraphIR ir, GraphNode* source) except? 0:
             node_name=text_of(source.name)) from None
     for i, device in enumerate(ir.devices):
         has = parse_device(device)
-        if all(has.get(field) == value for field, value in wanted.items()):
+        if all(has.get(field) == value for field, value in required.items()):
             mask |= <uint64_t>1 << i
     return mask
 
@@ -234,32 +234,32 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
     return 0
 
 
-cdef int _choose(GraphIR ir, bint soft, vector[int32_t]& group, vector[uint64_t]& wanted,
+cdef int _choose(GraphIR ir, bint soft, vector[int32_t]& group, vector[uint64_t]& required,
                  vector[uint64_t]& possible, vector[const hr_kernel*]& kernels,
                  vector[int32_t]& type_of, size_t n_types) except -1 nogil:
     cdef int32_t n = <int32_t>ir.nodes.size()
     cdef int32_t i, root
     cdef IRNode* node
     cdef uint64_t mask
-    cdef vector[uint64_t] group_wanted, group_possible
-    group_wanted.assign(n, ~<uint64_t>0)
+    cdef vector[uint64_t] group_required, group_possible
+    group_required.assign(n, ~<uint64_t>0)
     group_possible.assign(n, ~<uint64_t>0)
     for i in range(n):
         if not ir.nodes[i].removed:
             root = _root(group, i)
-            group_wanted[root] &= wanted[i]
+            group_required[root] &= required[i]
             group_possible[root] &= possible[i]
     for i in range(n):
         node = &ir.nodes[i]
         if node.removed:
             continue
         root = _root(group, i)
-        mask = group_wanted[root] & group_possible[root]
+        mask = group_required[root] & group_possible[root]
         if mask == 0 and soft:
             mask = group_possible[root]
         if mask == 0:
             with gil:
-                raise _no_common_device(ir, group, root, wanted, possible)
+                raise _no_common_device(ir, group, root, required, possible)
         node.device = _lowest(mask)
         if node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT:
             node.kernel = kernels[i * n_types + type_of[node.device]]
@@ -305,17 +305,17 @@ cdef object _no_kernel(GraphIR ir, IRNode* node):
 
 
 cdef object _no_common_device(GraphIR ir, vector[int32_t]& group, int32_t root,
-                              vector[uint64_t]& wanted, vector[uint64_t]& possible):
+                              vector[uint64_t]& required, vector[uint64_t]& possible):
     cdef int32_t i, d
     members = []
     for i in range(<int32_t>group.size()):
         if not ir.nodes[i].removed and _root(group, i) == root:
             on = [ir.devices[d] for d in range(len(ir.devices))
-                  if (wanted[i] & possible[i]) >> d & 1]
+                  if (required[i] & possible[i]) >> d & 1]
             name = text_of(ir.nodes[i].source.name)
             if len(on) < len(ir.devices):
                 members.append(f"'{name}' ({', '.join(on)})")
     return InvalidArgumentError(
         None, None,
-        f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; ask for one "
+        f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; request one "
         f"device, or set allow_soft_placement", node_name=text_of(ir.nodes[root].source.name))

@@ -17,7 +17,7 @@ from headrace.runtime.memory.kernel_abi cimport HR_KERNEL_DATA_SHAPE, HR_OK, hr_
 from headrace.runtime.kernels.kernel_table cimport is_python_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.token_sets cimport TokenSets
-from headrace.runtime.passes.wanted_values cimport input_positions
+from headrace.runtime.passes.constant_inputs cimport input_positions
 from headrace.runtime.passes.program cimport Program, ProgramNode
 
 

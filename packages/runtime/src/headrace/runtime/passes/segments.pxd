@@ -30,7 +30,7 @@ cdef class Segments:
     cdef vector[int32_t] outputs        # value numbers
     cdef vector[int32_t] waits          # node numbers outside the segment
     cdef vector[uint8_t] data_dependent # per node: the shapes of its outputs depend on data
-    cdef vector[uint64_t] wanted        # per node: arguments whose values `prepare` needs
+    cdef vector[uint64_t] constant_args # per node: arguments whose values `prepare` needs
     cdef readonly bint whole            # at most one segment and no boundary node: one kernel schedule suffices
 
 

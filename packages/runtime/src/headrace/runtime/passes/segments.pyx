@@ -15,7 +15,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.segment_keys cimport SegmentKeys, node_of
-from headrace.runtime.passes.wanted_values cimport mark_wanted
+from headrace.runtime.passes.constant_inputs cimport mark_constants
 from headrace.runtime.passes.program cimport Program, ProgramNode
 
 from headrace.formats.errors import InternalError
@@ -188,7 +188,7 @@ cdef class _Cutter(SegmentKeys):
         cdef int32_t n = <int32_t>self.program.nodes.size()
         cdef int32_t n_segments = <int32_t>self.level_of.size()
         cdef int32_t n_values = <int32_t>self.program.values.size()
-        cdef vector[int32_t] at, fetched, read_outside, stamp, wait_stamp, wanted
+        cdef vector[int32_t] at, fetched, read_outside, stamp, wait_stamp, constant
         cdef Segment segment
         cdef int32_t i, k, s, value, producer
         cdef ProgramNode* node
@@ -216,13 +216,13 @@ cdef class _Cutter(SegmentKeys):
                 to.nodes[at[to.segment_of[i]]] = i
                 at[to.segment_of[i]] += 1
         to.data_dependent = self.data_dependent
-        to.wanted = self.shape_values
+        to.constant_args = self.shape_values
         for i in range(n):
             if self.program.nodes[i].kind == NodeKind.KERNEL:
-                to.wanted[i] |= self.program.nodes[i].kernel.constant_inputs
+                to.constant_args[i] |= self.program.nodes[i].kernel.constant_inputs
         to.segments.reserve(n_segments)
         stamp.assign(n_values, -1)
-        wanted.assign(n_values, -1)
+        constant.assign(n_values, -1)
         wait_stamp.assign(n, -1)
         for s in range(n_segments):
             segment.device = self.device_of[s]
@@ -232,8 +232,8 @@ cdef class _Cutter(SegmentKeys):
             segment.first_input = <int32_t>to.inputs.size()
             segment.first_output = <int32_t>to.outputs.size()
             segment.first_wait = <int32_t>to.waits.size()
-            mark_wanted(self.program, to.nodes.data() + segment.first_node, segment.n_nodes,
-                        to.wanted, wanted, s)
+            mark_constants(self.program, to.nodes.data() + segment.first_node, segment.n_nodes,
+                        to.constant_args, constant, s)
             for i in range(segment.first_node, at[s]):
                 node = &self.program.nodes[to.nodes[i]]
                 for k in range(node.n_inputs):
@@ -241,7 +241,7 @@ cdef class _Cutter(SegmentKeys):
                     if to.segment_of[self.program.values[value].node] != s and stamp[value] != s:
                         stamp[value] = s
                         to.inputs.push_back(value)
-                        to.shape_like.push_back(wanted[value] == s)
+                        to.shape_like.push_back(constant[value] == s)
                 for k in range(node.n_controls):
                     producer = self.program.controls[node.first_control + k]
                     if to.segment_of[producer] != s and wait_stamp[producer] != s and (

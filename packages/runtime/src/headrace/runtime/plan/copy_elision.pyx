@@ -41,16 +41,16 @@ cdef extern from *:
 
 
 cdef bint copies_input(SegmentBuilder builder, const Step* step) except -1:
-    cdef const hr_tensor* given
-    cdef const hr_tensor* made
+    cdef const hr_tensor* input
+    cdef const hr_tensor* result
     cdef int needed
     if step.n_inputs < 1 or step.n_outputs != 1 or step.by_kernel or step.writes:
         return False
-    given = &builder.tensors[builder.arguments[step.first_input]]
-    made = &builder.tensors[builder.arguments[step.first_output]]
-    if given.dtype != made.dtype or given.dtype >= HR_REF or given.dtype == HR_RESOURCE or \
-            given.layout or made.layout or given.rank < 0 or made.rank < 0 or \
-            hr_elements(given) != hr_elements(made):
+    input = &builder.tensors[builder.arguments[step.first_input]]
+    result = &builder.tensors[builder.arguments[step.first_output]]
+    if input.dtype != result.dtype or input.dtype >= HR_REF or input.dtype == HR_RESOURCE or \
+            input.layout or result.layout or input.rank < 0 or result.rank < 0 or \
+            hr_elements(input) != hr_elements(result):
         return False
     if step.node.op == b"Slice" or step.node.op == b"StridedSlice":
         # A slice that begins outside the tensor is an error, which `prepare` reports if it knows
@@ -62,7 +62,7 @@ cdef bint copies_input(SegmentBuilder builder, const Step* step) except -1:
     if needed >= 0:
         return needed == 0 or step.n_inputs == needed
     if step.node.op == b"Transpose":
-        return keeps_order(given, &builder.tensors[builder.arguments[step.first_input + 1]])
+        return keeps_order(input, &builder.tensors[builder.arguments[step.first_input + 1]])
     return step.node.op == b"StridedSlice" and \
         all_ones(&builder.tensors[builder.arguments[step.first_input + 3]])
 
@@ -85,7 +85,7 @@ cdef bint all_ones(const hr_tensor* t) noexcept nogil:
     return True
 
 
-cdef bint keeps_order(const hr_tensor* given, const hr_tensor* order) noexcept nogil:
+cdef bint keeps_order(const hr_tensor* input, const hr_tensor* order) noexcept nogil:
     """Whether the axes with more than one element keep their order."""
     cdef int64_t i, axis
     cdef int64_t last = -1
@@ -94,10 +94,10 @@ cdef bint keeps_order(const hr_tensor* given, const hr_tensor* order) noexcept n
     for i in range(hr_elements(order)):
         axis = element(order, i)
         if axis < 0:
-            axis += given.rank
-        if axis < 0 or axis >= given.rank:
+            axis += input.rank
+        if axis < 0 or axis >= input.rank:
             return False
-        if given.dims[axis] == 1:
+        if input.dims[axis] == 1:
             continue
         if axis < last:
             return False

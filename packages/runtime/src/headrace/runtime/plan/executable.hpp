@@ -170,19 +170,20 @@ class Executable {
     return total;
   }
 
-  bool fits(const hr_tensor* given) const {
+  bool fits(const hr_tensor* values) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const hr_tensor& mine = inputs[i];
-      if (!same_shape(&mine, &given[i])) return false;
-      if (mine.data && std::memcmp(mine.data, given[i].data, size_t(mine.bytes)) != 0) return false;
+      if (!same_shape(&mine, &values[i])) return false;
+      if (mine.data && std::memcmp(mine.data, values[i].data, size_t(mine.bytes)) != 0)
+        return false;
     }
     return true;
   }
 
   // Whether the variables still have the shapes that it was made for.
-  bool variables_fit(const hr_tensor* given) const {
+  bool variables_fit(const hr_tensor* values) const {
     for (const ShapeGuard& guard : guards)
-      if (!guard.holds(given)) return false;
+      if (!guard.holds(values)) return false;
     return true;
   }
 
@@ -245,29 +246,29 @@ class Executable {
       return nullptr;
     }
     char* memory = static_cast<char*>(block);
-    auto* made = static_cast<RunBuffers*>(block);
-    made->owner = this;
-    made->bytes = total;
-    made->block_bytes = size;
-    made->tensors = reinterpret_cast<hr_tensor*>(memory + header);
-    made->entries = reinterpret_cast<Entry*>(memory + header + for_tensors);
+    auto* created = static_cast<RunBuffers*>(block);
+    created->owner = this;
+    created->bytes = total;
+    created->block_bytes = size;
+    created->tensors = reinterpret_cast<hr_tensor*>(memory + header);
+    created->entries = reinterpret_cast<Entry*>(memory + header + for_tensors);
     auto** pointers = reinterpret_cast<hr_tensor**>(memory + header + for_tensors + for_entries);
     char* arena = memory + header + for_tensors + for_entries + for_arguments;
     for (size_t i = 0; i < tensors.size(); ++i) {
-      made->tensors[i] = tensors[i];
-      if (storage[i] == ARENA) made->tensors[i].data = arena + size_t(tensors[i].data);
+      created->tensors[i] = tensors[i];
+      if (storage[i] == ARENA) created->tensors[i].data = arena + size_t(tensors[i].data);
     }
-    for (size_t i = 0; i < arguments.size(); ++i) pointers[i] = &made->tensors[arguments[i]];
+    for (size_t i = 0; i < arguments.size(); ++i) pointers[i] = &created->tensors[arguments[i]];
     for (size_t i = 0; i < entries.size(); ++i) {
       const EntryPlan& plan = entries[i];
-      made->entries[i] = {plan.compute,
-                          plan.state,
-                          plan.plan,
-                          pointers + plan.first_input,
-                          pointers + plan.first_output,
-                          plan.workspace >= 0 ? arena + plan.workspace : nullptr};
+      created->entries[i] = {plan.compute,
+                             plan.state,
+                             plan.plan,
+                             pointers + plan.first_input,
+                             pointers + plan.first_output,
+                             plan.workspace >= 0 ? arena + plan.workspace : nullptr};
     }
-    return made;
+    return created;
   }
 };
 

@@ -120,14 +120,14 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
 
 
 cdef extern from "plan/lease.hpp" namespace "headrace" nogil:
-    hr_code fail_no_room(Run* run, const Executable& made)
+    hr_code fail_no_room(Run* run, const Executable& executable)
 
     cdef cppclass Lease:
         Lease()
         cbool begin(shared_ptr[Executable] executable)
         void end()
         void release_values()
-        Executable* made()
+        Executable* executable()
         RunBuffers* buffers()
 
 
@@ -135,9 +135,9 @@ cdef extern from "plan/lease.hpp" namespace "headrace" nogil:
 cdef shared_ptr[Executable] new_executable() except *
 # Runs all entries; the lease releases their outputs, also after an error. HR_REPLAN: a variable has
 # another shape than planned, and nothing has had an effect.
-cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexcept nogil
+cdef hr_code run_entries(Executable* executable, RunBuffers* buffers, Run* run) noexcept nogil
 # As run_entries; sets clock_ns to start and end of each entry.
-cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
+cdef hr_code run_traced(Executable* executable, RunBuffers* buffers, Run* run,
                         int64_t* clock_ns) noexcept nogil
 
 # output 0 becomes input 0's memory under output 0's own shape.

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The loop over a kernel schedule: an array of kernels with all decisions made.
+"""The loop over a kernel schedule: an array of kernels with all decisions executable.
 
 A run takes buffers (tensors, argument pointers, arena) from its executable. Concurrent runs
 therefore never share memory, and a second run allocates only what outlives it.
@@ -75,10 +75,10 @@ cdef shared_ptr[Executable] new_executable() except *:
     return shared_executable(idle_buffers)
 
 
-cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexcept nogil:
-    cdef hr_code code = allocate_counted(made, buffers, run)
+cdef hr_code run_entries(Executable* executable, RunBuffers* buffers, Run* run) noexcept nogil:
+    cdef hr_code code = allocate_counted(executable, buffers, run)
     cdef Entry* entry = buffers.entries
-    cdef Entry* end = entry + made.entries.size()
+    cdef Entry* end = entry + executable.entries.size()
     if code != HR_OK:
         return code
     while entry != end:
@@ -86,7 +86,7 @@ cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexce
                             <const hr_tensor* const*>entry.inputs,
                             <hr_tensor* const*>entry.outputs, entry.workspace)
         if code != HR_OK:
-            return stopped(made, run, entry - buffers.entries, code)
+            return stopped(executable, run, entry - buffers.entries, code)
         if run_wants_attention(run):
             code = run_attend(run)
             if code != HR_OK:
@@ -95,16 +95,16 @@ cdef hr_code run_entries(Executable* made, RunBuffers* buffers, Run* run) noexce
     return HR_OK
 
 
-cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
+cdef hr_code run_traced(Executable* executable, RunBuffers* buffers, Run* run,
                         int64_t* clock_ns) noexcept nogil:
-    cdef hr_code code = allocate_counted(made, buffers, run)
+    cdef hr_code code = allocate_counted(executable, buffers, run)
     cdef size_t i
     cdef Entry* entry
-    for i in range(2 * made.entries.size()):
+    for i in range(2 * executable.entries.size()):
         clock_ns[i] = 0
     if code != HR_OK:
         return code
-    for i in range(made.entries.size()):
+    for i in range(executable.entries.size()):
         entry = &buffers.entries[i]
         clock_ns[2 * i] = now_ns()
         code = call_compute(entry.compute, &run.ctx, entry.state, entry.plan,
@@ -112,7 +112,7 @@ cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
                             <hr_tensor* const*>entry.outputs, entry.workspace)
         clock_ns[2 * i + 1] = now_ns()
         if code != HR_OK:
-            return stopped(made, run, i, code)
+            return stopped(executable, run, i, code)
         if run_wants_attention(run):
             code = run_attend(run)
             if code != HR_OK:
@@ -120,20 +120,20 @@ cdef hr_code run_traced(Executable* made, RunBuffers* buffers, Run* run,
     return HR_OK
 
 
-cdef hr_code stopped(Executable* made, Run* run, size_t entry, hr_code code) noexcept nogil:
+cdef hr_code stopped(Executable* executable, Run* run, size_t entry, hr_code code) noexcept nogil:
     """The code of a run that ended in that entry: HR_REPLAN if nothing has had an effect."""
-    if code == HR_REPLAN and <int64_t>entry <= made.first_effect:
+    if code == HR_REPLAN and <int64_t>entry <= executable.first_effect:
         return code
     if code == HR_REPLAN:
         code = run_fail_text(run, HR_ABORTED, "the variable's shape changed during the run")
-    run_blame(run, made.entries[entry].node)
+    run_blame(run, executable.entries[entry].node)
     return code
 
 
-cdef inline hr_code allocate_counted(Executable* made, RunBuffers* buffers,
+cdef inline hr_code allocate_counted(Executable* executable, RunBuffers* buffers,
                                      Run* run) noexcept nogil:
     cdef int32_t i
-    for i in made.counted:
+    for i in executable.counted:
         if allocate_tensor(&buffers.tensors[i]) != HR_OK:
             return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for a result")
     return HR_OK

@@ -36,7 +36,7 @@ inline uint64_t key_hash(const hr_tensor* inputs, const uint8_t* by_value, size_
 
 class ExecutableCache {
  public:
-  using Made = std::shared_ptr<Executable>;
+  using Pointer = std::shared_ptr<Executable>;
   static constexpr size_t ALWAYS = 16;
   static constexpr size_t MOST = 128;
   static constexpr int64_t SMALL_BYTES = 2 << 20;  // of a segment with more than ALWAYS executables
@@ -47,31 +47,31 @@ class ExecutableCache {
   ExecutableCache& operator=(const ExecutableCache&) = delete;
   ~ExecutableCache() { all_bytes() -= bytes_; }
 
-  Made find(uint64_t hash, const hr_tensor* inputs, int threads, int64_t resets) {
+  Pointer find(uint64_t hash, const hr_tensor* inputs, int threads, int64_t resets) {
     std::vector<Kept> stale;  // freed after the lock
     std::lock_guard<SpinLock> hold(lock_);
-    if (!kept_.empty() && kept_[0].made->resets != resets) {
+    if (!kept_.empty() && kept_[0].executable->resets != resets) {
       stale.swap(kept_);
       all_bytes() -= bytes_;
       bytes_ = 0;
     }
     for (Kept& kept : kept_) {
       if (kept.hash != hash) continue;
-      const Executable& made = *kept.made;
-      if (made.resets == resets && made.threads == threads && made.fits(inputs) &&
-          made.variables_fit(inputs)) {
+      const Executable& executable = *kept.executable;
+      if (executable.resets == resets && executable.threads == threads && executable.fits(inputs) &&
+          executable.variables_fit(inputs)) {
         kept.used = ++clock_;
-        return kept.made;
+        return kept.executable;
       }
     }
     return nullptr;
   }
 
-  void keep(uint64_t hash, Made made) {
+  void keep(uint64_t hash, Pointer executable) {
     std::vector<Kept> dropped;  // freed after the lock, and after the runs that hold them
-    const int64_t bytes = made->held_bytes();
+    const int64_t bytes = executable->held_bytes();
     std::lock_guard<SpinLock> hold(lock_);
-    kept_.push_back({hash, ++clock_, bytes, std::move(made)});
+    kept_.push_back({hash, ++clock_, bytes, std::move(executable)});
     add(bytes);
     if (std::find(gone_.begin(), gone_.end(), hash) != gone_.end()) {
       capacity_ = std::min(MOST, 2 * capacity_);
@@ -92,15 +92,15 @@ class ExecutableCache {
   }
 
   // Most recently used first.
-  std::vector<Made> all() {
+  std::vector<Pointer> all() {
     std::vector<Kept> now;
     {
       std::lock_guard<SpinLock> hold(lock_);
       now = kept_;
     }
     std::sort(now.begin(), now.end(), [](const Kept& a, const Kept& b) { return a.used > b.used; });
-    std::vector<Made> found;
-    for (Kept& kept : now) found.push_back(std::move(kept.made));
+    std::vector<Pointer> found;
+    for (Kept& kept : now) found.push_back(std::move(kept.executable));
     return found;
   }
 
@@ -109,7 +109,7 @@ class ExecutableCache {
     uint64_t hash;
     int64_t used;
     int64_t bytes;
-    Made made;
+    Pointer executable;
   };
   SpinLock lock_;
   std::vector<Kept> kept_;

@@ -371,7 +371,7 @@ cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, con
     cdef hr_tensor out = builder.tensors[builder.arguments[root.first_output]]
     cdef hr_tensor* outputs[2]
     cdef vector[const hr_tensor*] sources
-    cdef shared_ptr[PreparedNode] made = make_shared[PreparedNode]()
+    cdef shared_ptr[PreparedNode] created = make_shared[PreparedNode]()
     cdef hr_code code
     cdef void* state
     cdef size_t i
@@ -383,16 +383,16 @@ cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, con
         return False    # the library supports fewer ops
     for i in range(inputs.size()):
         sources.push_back(&builder.tensors[inputs[i]])
-    code = prepare_kernel(node, kernel, state, sources, outputs, builder.threads, 0, made.get())
-    if code != HR_OK or made.get().shape_depends_on_data:
+    code = prepare_kernel(node, kernel, state, sources, outputs, builder.threads, 0, created.get())
+    if code != HR_OK or created.get().shape_depends_on_data:
         return False
-    builder.out.prepared.push_back(<shared_ptr[const PreparedNode]>made)
+    builder.out.prepared.push_back(<shared_ptr[const PreparedNode]>created)
     root.node = node
     root.kernel = kernel
     root.state = state
-    root.compute = made.get().compute
-    root.plan = made.get().plan
-    root.workspace = made.get().workspace
+    root.compute = created.get().compute
+    root.plan = created.get().plan
+    root.workspace = created.get().workspace
     root.first_input = <int32_t>builder.arguments.size()
     root.n_inputs = <int32_t>inputs.size()
     for i in range(inputs.size()):

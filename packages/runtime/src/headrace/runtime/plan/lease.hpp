@@ -8,9 +8,9 @@
 
 namespace headrace {
 
-inline hr_code fail_no_room(Run* run, const Executable& made) noexcept {
+inline hr_code fail_no_room(Run* run, const Executable& executable) noexcept {
   try {
-    return run_fail_text(run, HR_RESOURCE_EXHAUSTED, made.no_room().c_str());
+    return run_fail_text(run, HR_RESOURCE_EXHAUSTED, executable.no_room().c_str());
   } catch (const std::bad_alloc&) {  // no memory for the text
     return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for an arena");
   }
@@ -28,28 +28,28 @@ class Lease {
   // False: out of memory for the buffers.
   bool begin(std::shared_ptr<Executable> executable) {
     end();
-    made_ = std::move(executable);
-    buffers_ = made_->take_buffers();
+    executable_ = std::move(executable);
+    buffers_ = executable_->take_buffers();
     return buffers_ != nullptr;
   }
   void end() {
     if (buffers_) {
       release_values();
-      made_->give_buffers(buffers_);
+      executable_->give_buffers(buffers_);
       buffers_ = nullptr;
     }
-    made_.reset();
+    executable_.reset();
   }
   // Between two runs in the same buffers.
   void release_values() {
-    for (int32_t i : made_->counted) release_value(i);
-    for (int32_t i : made_->by_kernel) release_value(i);
+    for (int32_t i : executable_->counted) release_value(i);
+    for (int32_t i : executable_->by_kernel) release_value(i);
   }
-  Executable* made() const { return made_.get(); }
+  Executable* executable() const { return executable_.get(); }
   RunBuffers* buffers() const { return buffers_; }
 
  private:
-  std::shared_ptr<Executable> made_;
+  std::shared_ptr<Executable> executable_;
   RunBuffers* buffers_ = nullptr;
 
   void release_value(int32_t i) {

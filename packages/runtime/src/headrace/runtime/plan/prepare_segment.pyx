@@ -149,7 +149,7 @@ cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
                       uint64_t private_bits) except -1:
     cdef GraphNode* node = step.node
     cdef const hr_kernel* kernel = step.kernel
-    cdef shared_ptr[const PreparedNode] answer
+    cdef shared_ptr[const PreparedNode] prepared_node
     cdef hr_tensor* source
     cdef int i
     cdef bint known = True
@@ -174,8 +174,8 @@ cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
     if kernel.flags & SESSION_CONSTANT and take_session_constant(builder, step, number):
         return 0
     plan_handles(builder, step)
-    answer = prepared(builder, step, number, private_bits, builder.node_inputs, builder.node_outputs)
-    take_answer(builder, step, answer, builder.node_inputs, builder.node_outputs)
+    prepared_node = prepared(builder, step, number, private_bits, builder.node_inputs, builder.node_outputs)
+    apply_prepared(builder, step, prepared_node, builder.node_inputs, builder.node_outputs)
     plan_slot(builder, step, number)
     step.view = step.view or copies_input(builder, step)
     if step.view and known and builder.node_inputs[0].dtype < HR_REF:
@@ -193,7 +193,7 @@ cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
             and not step.writes and is_small_enough(builder.node_outputs)):
         fold(builder, step, number, builder.node_inputs, builder.node_outputs,
-             expected_ns(answer.get().flops, answer.get().bytes_moved))
+             expected_ns(prepared_node.get().flops, prepared_node.get().bytes_moved))
         if kernel.flags & SESSION_CONSTANT:
             for i in range(step.n_outputs):
                 builder.session_constant[builder.arguments[step.first_output + i]] = 1
@@ -204,7 +204,7 @@ cdef shared_ptr[const PreparedNode] prepared(
         SegmentBuilder builder, Step* step, int32_t number, uint64_t private_bits,
         vector[const hr_tensor*]& inputs, vector[hr_tensor*]& outputs) except *:
     """The result of the kernel's `prepare` for these inputs, from the cache if it is there."""
-    cdef shared_ptr[PreparedNode] made
+    cdef shared_ptr[PreparedNode] result
     cdef shared_ptr[const PreparedNode] found
     cdef hr_code code
     cdef size_t i
@@ -213,16 +213,16 @@ cdef shared_ptr[const PreparedNode] prepared(
         found = builder.cache.find(number, builder.node_key)
         if found.get() != NULL:
             return found
-    made = make_shared[PreparedNode]()
+    result = make_shared[PreparedNode]()
     code = prepare_kernel(step.node, step.kernel, step.state, inputs, outputs.data(),
-                          builder.threads, private_bits, made.get())
+                          builder.threads, private_bits, result.get())
     if code != HR_OK:
         raise node_error(step.node, code)
     for i in range(outputs.size()):
-        made.get().outputs.push_back(outputs[i][0])
+        result.get().outputs.push_back(outputs[i][0])
     if may_keep:
-        builder.cache.keep(number, builder.node_key, <shared_ptr[const PreparedNode]>made)
-    return <shared_ptr[const PreparedNode]>made
+        builder.cache.keep(number, builder.node_key, <shared_ptr[const PreparedNode]>result)
+    return <shared_ptr[const PreparedNode]>result
 
 
 cdef bint may_keep_plan(SegmentBuilder builder, Step* step, uint64_t private_bits,
@@ -239,27 +239,27 @@ cdef bint may_keep_plan(SegmentBuilder builder, Step* step, uint64_t private_bit
     return prepare_key(inputs, builder.node_session_constants, builder.threads, private_bits, &builder.node_key)
 
 
-cdef int take_answer(SegmentBuilder builder, Step* step, shared_ptr[const PreparedNode]& answer,
+cdef int apply_prepared(SegmentBuilder builder, Step* step, shared_ptr[const PreparedNode]& prepared_node,
                      vector[const hr_tensor*]& inputs, vector[hr_tensor*]& outputs) except -1:
     """Copies the result of `prepare` into the step and its output tensors."""
-    cdef const PreparedNode* made = answer.get()
+    cdef const PreparedNode* result = prepared_node.get()
     cdef const hr_tensor* shape
     cdef hr_tensor* out
     cdef int i
-    builder.out.prepared.push_back(answer)
-    step.compute = made.compute
-    step.plan = made.plan
-    step.workspace = made.workspace
-    step.by_kernel = made.shape_depends_on_data
+    builder.out.prepared.push_back(prepared_node)
+    step.compute = result.compute
+    step.plan = result.plan
+    step.workspace = result.workspace
+    step.by_kernel = result.shape_depends_on_data
     step.view = step.kernel.flags & HR_KERNEL_VIEW and not step.by_kernel
-    builder.out.flops += made.flops
-    builder.out.bytes_moved += made.bytes_moved
-    if made.bytes_moved == 0 and not step.view:
+    builder.out.flops += result.flops
+    builder.out.bytes_moved += result.bytes_moved
+    if result.bytes_moved == 0 and not step.view:
         for i in range(step.n_inputs):
             builder.out.bytes_moved += inputs[i].bytes
     for i in range(step.n_outputs):
         out = outputs[i]
-        shape = &made.outputs[i]
+        shape = &result.outputs[i]
         out.rank = shape.rank
         memcpy(out.dims, shape.dims, sizeof(out.dims))
         out.layout = shape.layout

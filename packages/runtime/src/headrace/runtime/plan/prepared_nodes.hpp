@@ -23,30 +23,30 @@ class PreparedNodes {
   // Null: not prepared yet.
   std::shared_ptr<const PreparedNode> find(int32_t node, const std::string& key) {
     if (size_t(node) >= by_node_.size()) return nullptr;
-    Answers& kept = by_node_[size_t(node)];
+    NodeEntries& kept = by_node_[size_t(node)];
     const uint32_t hash = hash_of(key);
     for (size_t i = 0; i < kept.hashes.size(); ++i)
-      if (kept.hashes[i] == hash && kept.answers[i].key == key) {
+      if (kept.hashes[i] == hash && kept.entries[i].key == key) {
         kept.used[i] = ++clock_;
-        return kept.answers[i].made;
+        return kept.entries[i].prepared;
       }
     return nullptr;
   }
-  void keep(int32_t node, const std::string& key, std::shared_ptr<const PreparedNode> made) {
-    Answers& kept = of_node(node);
+  void keep(int32_t node, const std::string& key, std::shared_ptr<const PreparedNode> prepared) {
+    NodeEntries& kept = of_node(node);
     const uint32_t hash = hash_of(key);
     if (kept.hashes.size() < MOST_PER_NODE) {
       kept.hashes.reserve(kept.hashes.size() + 1);  // either all three grow or none
       kept.used.reserve(kept.used.size() + 1);
-      kept.answers.push_back({key, std::move(made)});
+      kept.entries.push_back({key, std::move(prepared)});
       kept.used.push_back(++clock_);
       kept.hashes.push_back(hash);
       return;
     }
     const size_t oldest =
         size_t(std::min_element(kept.used.begin(), kept.used.end()) - kept.used.begin());
-    kept.answers[oldest].key = key;
-    kept.answers[oldest].made = std::move(made);
+    kept.entries[oldest].key = key;
+    kept.entries[oldest].prepared = std::move(prepared);
     kept.used[oldest] = ++clock_;
     kept.hashes[oldest] = hash;
   }
@@ -68,7 +68,7 @@ class PreparedNodes {
       buffer_retain(t->owner);
       held.emplace_back(t->owner);
     }
-    Answers& kept = of_node(node);
+    NodeEntries& kept = of_node(node);
     kept.session_constant.swap(session_constant);
     kept.held.swap(held);
   }
@@ -84,26 +84,26 @@ class PreparedNodes {
   }
 
  private:
-  struct Answer {
+  struct Entry {
     std::string key;
-    std::shared_ptr<const PreparedNode> made;
+    std::shared_ptr<const PreparedNode> prepared;
   };
   // Hashes are contiguous: a new shape reads each hash of each node, and the rest only rarely.
-  struct Answers {
+  struct NodeEntries {
     std::vector<uint32_t> hashes;
     std::vector<int64_t> used;
-    std::vector<Answer> answers;
+    std::vector<Entry> entries;
     std::vector<hr_tensor> session_constant;
     std::vector<BufferRef> held;
   };
   static uint32_t hash_of(const std::string& key) {
     return uint32_t(std::hash<std::string>()(key));
   }
-  Answers& of_node(int32_t node) {
+  NodeEntries& of_node(int32_t node) {
     if (size_t(node) >= by_node_.size()) by_node_.resize(size_t(node) + 1);
     return by_node_[size_t(node)];
   }
-  std::vector<Answers> by_node_;
+  std::vector<NodeEntries> by_node_;
   int64_t clock_ = 0;
   std::unordered_map<std::string, std::shared_ptr<GraphNode>> fused_;
 };

@@ -13,7 +13,7 @@ from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 
 cdef int write_schedule(SegmentBuilder builder) except -1:
-    cdef Executable* made = builder.out
+    cdef Executable* executable = builder.out
     cdef int i, j, tensor, last_writer = -1
     cdef Step* step
     cdef EntryPlan entry
@@ -22,18 +22,18 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
     for i in range(<int>builder.steps.size()):
         if builder.steps[i].writes and not builder.steps[i].elided:
             last_writer = i
-    for i in made.by_kernel:
+    for i in executable.by_kernel:
         if builder.last[i] < last_writer and not builder.escapes[i]:
             dying[builder.last[i]].push_back(i)
     # Copies: the builder is reused, and the executable's vectors have no spare capacity.
-    made.arguments = builder.arguments
-    made.entries.reserve(builder.steps.size())
-    made.first_effect = -1
+    executable.arguments = builder.arguments
+    executable.entries.reserve(builder.steps.size())
+    executable.first_effect = -1
     for i in range(<int>builder.steps.size()):
         step = &builder.steps[i]
-        if made.first_effect < 0 and not step.elided and has_effect(step):
-            made.first_effect = <int32_t>made.entries.size()
-        if not step.elided and not (step.view and is_placed(builder, step, made)):
+        if executable.first_effect < 0 and not step.elided and has_effect(step):
+            executable.first_effect = <int32_t>executable.entries.size()
+        if not step.elided and not (step.view and is_placed(builder, step, executable)):
             entry.compute = <hr_compute>alias_entry if step.view else step.compute
             entry.state = step.state
             entry.plan = step.plan
@@ -43,23 +43,23 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.n_outputs = step.n_outputs
             entry.workspace = step.workspace
             entry.node = step.node
-            made.entries.push_back(entry)
+            executable.entries.push_back(entry)
         for j in range(<int>dying[i].size()):
             entry.compute = <hr_compute>release_entry
             entry.state = NULL
             entry.plan = NULL
-            entry.first_input = <int32_t>made.arguments.size()
+            entry.first_input = <int32_t>executable.arguments.size()
             entry.n_inputs = 0
             entry.first_output = entry.first_input
             entry.n_outputs = 1
             entry.workspace = -1
             entry.node = step.node
-            made.arguments.push_back(dying[i][j])
-            made.entries.push_back(entry)
-    if made.first_effect < 0:
-        made.first_effect = <int32_t>made.entries.size()
-    made.tensors = builder.tensors
-    made.storage = builder.storage
+            executable.arguments.push_back(dying[i][j])
+            executable.entries.push_back(entry)
+    if executable.first_effect < 0:
+        executable.first_effect = <int32_t>executable.entries.size()
+    executable.tensors = builder.tensors
+    executable.storage = builder.storage
     return 0
 
 
@@ -69,7 +69,7 @@ cdef bint has_effect(Step* step) noexcept:
         not step.kernel.flags & OWN_MEMORY
 
 
-cdef bint is_placed(SegmentBuilder builder, Step* step, Executable* made) noexcept:
+cdef bint is_placed(SegmentBuilder builder, Step* step, Executable* executable) noexcept:
     """Whether a view has a fixed address in the arena; other views get theirs in each run."""
-    cdef int out = made.arguments[step.first_output]
+    cdef int out = executable.arguments[step.first_output]
     return builder.storage[builder.root[out]] == ARENA

@@ -17,7 +17,7 @@ cdef extern from "plan/prepared_nodes.hpp" namespace "headrace" nogil:
         PreparedNodes() except +
         shared_ptr[const PreparedNode] find(int32_t node, const string& key) except +
         void keep(int32_t node, const string& key,
-                  const shared_ptr[const PreparedNode]& made) except +
+                  const shared_ptr[const PreparedNode]& prepared) except +
         const vector[hr_tensor]* find_session_constant(int32_t node)
         void keep_session_constant(int32_t node, const vector[hr_tensor*]& outputs) except +
         shared_ptr[GraphNode] find_fused(const string& text) except +
@@ -59,7 +59,7 @@ cdef class SegmentBuilder:
     cdef vector[int32_t] local_of       # program value -> tensor
     cdef vector[int32_t] arguments
     cdef vector[Step] steps
-    cdef shared_ptr[Executable] made
+    cdef shared_ptr[Executable] executable
     cdef Executable* out                # the same
     cdef vector[uint8_t] consumed       # per program value: whether a node of the segment reads it
     # Of the node that is being prepared; members, so that they are allocated once.

@@ -48,7 +48,7 @@ cdef class SegmentBuilder:
         self.session_constant.clear()
         self.arguments.clear()
         self.steps.clear()
-        self.made.reset()
+        self.executable.reset()
         self.out = NULL
         self.slots.clear()
         self.ends_at = -1

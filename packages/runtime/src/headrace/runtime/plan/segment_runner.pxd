@@ -18,7 +18,7 @@ cdef extern from "plan/executable_cache.hpp" namespace "headrace" nogil:
     cdef cppclass ExecutableCache:
         shared_ptr[Executable] find(uint64_t hash, const hr_tensor* inputs, int threads,
                                     int64_t resets)
-        void keep(uint64_t hash, shared_ptr[Executable] made) except +
+        void keep(uint64_t hash, shared_ptr[Executable] executable) except +
         vector[shared_ptr[Executable]] all() except +
 
 
@@ -29,7 +29,7 @@ cdef class SegmentRunner:
     cdef SessionState* session
     cdef bint copy_small
     cdef int intra_op_threads                                # threads for heavy work
-    cdef ExecutableCache made
+    cdef ExecutableCache executables
     cdef PreparedNodes* cache                    # guarded by `specialising`
     cdef int64_t cache_resets                    # count of resets when the cache was made
     cdef object specialising
@@ -38,4 +38,4 @@ cdef class SegmentRunner:
     cdef shared_ptr[Executable] lookup(self, const hr_tensor* inputs, int threads) noexcept nogil
     # The same; plans it if there is none.
     cdef shared_ptr[Executable] find(self, const hr_tensor* inputs, int threads) except *
-    cdef int account(self, Executable* made, const hr_tensor* inputs) except -1
+    cdef int account(self, Executable* executable, const hr_tensor* inputs) except -1

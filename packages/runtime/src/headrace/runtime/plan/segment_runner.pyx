@@ -36,7 +36,7 @@ cdef class SegmentRunner:
 
     cdef shared_ptr[Executable] lookup(self, const hr_tensor* inputs,
                                        int threads) noexcept nogil:
-        return self.made.find(self.hash_of(inputs), inputs, threads,
+        return self.executables.find(self.hash_of(inputs), inputs, threads,
                               self.session.resets.load())
 
     cdef shared_ptr[Executable] find(self, const hr_tensor* inputs, int threads) except *:
@@ -56,10 +56,10 @@ cdef class SegmentRunner:
                                    self.session, self.copy_small, self.cache)
                 found.get().resets = resets
                 self.account(found.get(), inputs)
-                self.made.keep(self.hash_of(inputs), found)
+                self.executables.keep(self.hash_of(inputs), found)
         return found
 
-    cdef int account(self, Executable* made, const hr_tensor* inputs) except -1:
+    cdef int account(self, Executable* executable, const hr_tensor* inputs) except -1:
         """Counts an executable against the session's memory limit, if it has one."""
         cdef Segment* segment = &self.segments.segments[self.number]
         cdef int32_t last
@@ -74,7 +74,7 @@ cdef class SegmentRunner:
         for i in range(segment.n_inputs):
             name.append(b" for " if i == 0 else b", ")
             name.append(shape_text(&inputs[i]))
-        if not made.hold_in(self.session.memory, name):
+        if not executable.hold_in(self.session.memory, name):
             raise errors.ResourceExhaustedError(
                 None, None, "no memory for constants: "
                 + (<bytes>self.session.memory.get().text()).decode(errors="replace"))
@@ -84,5 +84,5 @@ cdef class SegmentRunner:
         """Figures of each executable, for `explain`: most recently used first."""
         cdef vector[shared_ptr[Executable]] now
         cdef size_t i
-        now = self.made.all()
+        now = self.executables.all()
         return [describe(now[i].get()) for i in range(now.size())]

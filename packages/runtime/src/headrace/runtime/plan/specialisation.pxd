@@ -17,4 +17,4 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
                                        const hr_tensor* inputs, int threads,
                                        SessionState* session, bint copy_small,
                                        PreparedNodes* cache) except *
-cdef dict describe(Executable* made)
+cdef dict describe(Executable* executable)

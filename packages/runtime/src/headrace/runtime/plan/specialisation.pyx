@@ -38,13 +38,13 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
                                        const hr_tensor* inputs, int threads,
                                        SessionState* session, bint copy_small,
                                        PreparedNodes* cache) except *:
-    cdef shared_ptr[Executable] made = new_executable()
+    cdef shared_ptr[Executable] executable = new_executable()
     cdef SegmentBuilder builder = take_builder()
     cdef Segment segment = segments.segments[number]
     cdef OpenMPThreads* omp_threads = new OpenMPThreads(threads)
     builder.program = program
-    builder.made = made
-    builder.out = made.get()
+    builder.executable = executable
+    builder.out = executable.get()
     builder.threads = threads
     builder.session = session
     builder.cache = cache
@@ -61,20 +61,20 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
     finally:
         del omp_threads
         give_builder(builder)
-    made.get().threads = threads
-    made.get().device = program.nodes[segments.nodes[segment.first_node]].device
-    return made
+    executable.get().threads = threads
+    executable.get().device = program.nodes[segments.nodes[segment.first_node]].device
+    return executable
 
 
-cdef dict describe(Executable* made):
+cdef dict describe(Executable* executable):
     """Figures for `explain`: input shapes, entries, arena, kernels by op and library."""
     cdef size_t i
     cdef GraphNode* node
     kernels = {}
     fused_nodes = []
-    for i in range(made.entries.size()):
-        node = made.entries[i].node
-        if made.entries[i].compute == <hr_compute>release_entry:
+    for i in range(executable.entries.size()):
+        node = executable.entries[i].node
+        if executable.entries[i].compute == <hr_compute>release_entry:
             continue     # not a kernel: it releases memory after the node that it names
         if label_of(node) != f"{text_of(node.name)} = {text_of(node.op)}":
             fused_nodes.append(label_of(node))
@@ -83,15 +83,15 @@ cdef dict describe(Executable* made):
                 f"({library.decode() if library != NULL else 'runtime'})")
         kernels[name] = kernels.get(name, 0) + 1
     return {
-        "inputs": ", ".join([shape_text(&made.inputs[i]) for i in range(made.inputs.size())]),
+        "inputs": ", ".join([shape_text(&executable.inputs[i]) for i in range(executable.inputs.size())]),
         "entries": sum(kernels.values()),
-        "arena_bytes": made.arena_bytes,
-        "intermediate_bytes": made.intermediate_bytes,
-        "flops": made.flops,
-        "bytes_moved": made.bytes_moved,
-        "folded": made.folded,
-        "fused": made.fused,
-        "threads": made.threads,
+        "arena_bytes": executable.arena_bytes,
+        "intermediate_bytes": executable.intermediate_bytes,
+        "flops": executable.flops,
+        "bytes_moved": executable.bytes_moved,
+        "folded": executable.folded,
+        "fused": executable.fused,
+        "threads": executable.threads,
         "kernels": kernels,
         "fused_nodes": fused_nodes,
     }

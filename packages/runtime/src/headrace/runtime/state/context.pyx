@@ -141,7 +141,7 @@ cdef void clear_containers(SessionState* session,
 
 
 cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
-    cdef OwnedTensor made    # at last the slot's old value, which ends without the lock
+    cdef OwnedTensor result    # at last the slot's old value, which ends without the lock
     cdef hr_tensor* held = slot.value.get()
     cdef hr_code code
     lock_slot(slot)
@@ -152,9 +152,9 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
         slot.lock.unlock()
         return HR_OK
     if value.owner != NULL:
-        made.share(value[0])
+        result.share(value[0])
     else:
-        code = copy_tensor(value, made.get())
+        code = copy_tensor(value, result.get())
         if code != HR_OK:
             slot.lock.unlock()
             return code
@@ -162,7 +162,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
         slot.set_shape(value)
     if value.owner == NULL or value.owner != held.owner or not slot.initialised:
         slot.version += 1
-    slot.value.swap(made)
+    slot.value.swap(result)
     slot.initialised = True
     slot.lock.unlock()
     return HR_OK

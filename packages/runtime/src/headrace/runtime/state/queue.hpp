@@ -137,10 +137,10 @@ struct Waiter {
   hr_ctx* ctx;
   hr_done done;
   void* argument;
-  Elements elements;   // to enqueue, or dequeued so far
-  int64_t wanted = 0;  // of a dequeue
-  bool many = false;   // returns a batch
-  bool up_to = false;  // accepts fewer elements once the queue is closed
+  Elements elements;      // to enqueue, or dequeued so far
+  int64_t requested = 0;  // of a dequeue
+  bool many = false;      // returns a batch
+  bool up_to = false;     // accepts fewer elements once the queue is closed
   hr_tensor* const* outputs = nullptr;
   int32_t n_outputs = 0;
   uint64_t token = 0;
@@ -297,19 +297,19 @@ class Queue {
     bool moved = false;
     while (!dequeues_.empty()) {
       Waiter* w = dequeues_.front().get();
-      while (static_cast<int64_t>(w->elements.size()) < w->wanted && may_take()) {
+      while (static_cast<int64_t>(w->elements.size()) < w->requested && may_take()) {
         items_.take(w->elements);
         ++taken_;
         moved = true;
       }
       const int64_t have = static_cast<int64_t>(w->elements.size());
-      if (have < w->wanted) {
+      if (have < w->requested) {
         // Pending enqueues still complete: they were started before the queue was closed.
         if (!closed_ || !enqueues_.empty()) break;
         if (!w->up_to || have == 0) {
           fail(w, HR_OUT_OF_RANGE, [&] {
             return "queue '" + spec.name + "' is closed and has insufficient elements (requested " +
-                   std::to_string(w->wanted) + ", current size " + std::to_string(have) + ")";
+                   std::to_string(w->requested) + ", current size " + std::to_string(have) + ")";
           });
           put_back(w);
         }

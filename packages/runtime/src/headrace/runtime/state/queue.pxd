@@ -45,7 +45,7 @@ cdef extern from "state/queue.hpp" namespace "headrace" nogil:
         hr_done done
         void* argument
         linked_list[Element] elements
-        int64_t wanted
+        int64_t requested
         cbool many
         cbool up_to
         hr_tensor* const* outputs

@@ -121,11 +121,11 @@ inline uint64_t run_on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument
   Run* run = reinterpret_cast<Run*>(ctx);
   CancelCalls* calls = run->calls.load(std::memory_order_acquire);
   if (!calls) {
-    auto* made = new CancelCalls();
-    if (run->calls.compare_exchange_strong(calls, made, std::memory_order_seq_cst)) {
-      calls = made;
+    auto* created = new CancelCalls();
+    if (run->calls.compare_exchange_strong(calls, created, std::memory_order_seq_cst)) {
+      calls = created;
     } else {
-      delete made;
+      delete created;
     }
   }
   std::lock_guard<std::mutex> hold(calls->lock);
@@ -224,12 +224,12 @@ inline hr_code session_lookup(SessionState* session, const char* container, cons
       return HR_INVALID_ARGUMENT;
     }
   } else {
-    hr_object* made = make ? make(argument) : nullptr;
-    if (!made) {
+    hr_object* created = make ? make(argument) : nullptr;
+    if (!created) {
       *error = "no " + std::string(kind) + " '" + name + "' in container '" + container + "'";
       return HR_NOT_FOUND;
     }
-    found = session->objects.emplace(key, made).first;
+    found = session->objects.emplace(key, created).first;
   }
   object_retain(found->second);
   *object = found->second;

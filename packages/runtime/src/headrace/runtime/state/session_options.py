@@ -57,34 +57,34 @@ class SessionOptions:
     """
 
     def __init__(self, config: bytes) -> None:
-        asked = run_pb2.ConfigProto.FromString(config)
-        self.devices = _devices(dict(asked.device_count))
-        self.intra_op_threads = _intra_op_threads(asked.intra_op_parallelism_threads)
+        option = run_pb2.ConfigProto.FromString(config)
+        self.devices = _devices(dict(option.device_count))
+        self.intra_op_threads = _intra_op_threads(option.intra_op_parallelism_threads)
         self.inter_op_threads = _inter_op_threads(
             "inter_op_parallelism_threads",
-            asked.inter_op_parallelism_threads,
-            asked.use_per_session_threads,
+            option.inter_op_parallelism_threads,
+            option.use_per_session_threads,
         )
         self.inter_op_pools = [
             (_pool_size(pool.num_threads), pool.global_name)
-            for pool in asked.session_inter_op_thread_pool
+            for pool in option.session_inter_op_thread_pool
         ]
-        if asked.operation_timeout_in_ms < 0:
-            raise _invalid("operation_timeout_in_ms", asked.operation_timeout_in_ms, "0 or more")
-        self.timeout_s = asked.operation_timeout_in_ms / 1000.0
-        self.allow_soft_placement = asked.allow_soft_placement
-        self.log_placement = asked.log_device_placement
-        self.memory_limit = asked.experimental.plan_memory_limit_bytes
+        if option.operation_timeout_in_ms < 0:
+            raise _invalid("operation_timeout_in_ms", option.operation_timeout_in_ms, "0 or more")
+        self.timeout_s = option.operation_timeout_in_ms / 1000.0
+        self.allow_soft_placement = option.allow_soft_placement
+        self.log_placement = option.log_device_placement
+        self.memory_limit = option.experimental.plan_memory_limit_bytes
         if self.memory_limit < 0:
             raise _invalid(
                 "experimental.plan_memory_limit_bytes", self.memory_limit, "0 (no limit) or more"
             )
-        executor = asked.experimental.executor_type
+        executor = option.experimental.executor_type
         if executor not in _EXECUTORS:
             raise _invalid("experimental.executor_type", repr(executor), "'' or 'dynamic'")
         self.dynamic = executor == "dynamic"
-        self.allow_reference = not asked.experimental.refuse_reference_kernels
-        warn_of_unsupported(asked, _SUPPORTED | _WITHOUT_MEANING | _DONE_ANYWAY, "ConfigProto")
+        self.allow_reference = not option.experimental.refuse_reference_kernels
+        warn_of_unsupported(option, _SUPPORTED | _WITHOUT_MEANING | _DONE_ANYWAY, "ConfigProto")
 
 
 def warn_of_unsupported(message: Message, known: frozenset[str], what: str) -> None:
@@ -114,11 +114,11 @@ def _invalid(field: str, got: object, expected: str) -> errors.InvalidArgumentEr
     return errors.InvalidArgumentError(None, None, f"{field} is {got}, must be {expected}")
 
 
-def _devices(asked: dict[str, int]) -> int:
-    for kind, count in asked.items():
+def _devices(option: dict[str, int]) -> int:
+    for kind, count in option.items():
         if count < 0:
             raise _invalid(f"device_count['{kind}']", count, "0 or more")
-    count = asked.get("CPU", 0) or 1
+    count = option.get("CPU", 0) or 1
     if count > _MOST_DEVICES:
         raise errors.InvalidArgumentError(
             None, None, f"a session has at most {_MOST_DEVICES} devices, not {count}"
@@ -126,31 +126,35 @@ def _devices(asked: dict[str, int]) -> int:
     return count
 
 
-def _bounded(field: str, asked: int, most: int, why: str) -> int:
-    if asked <= most:
-        return asked
-    _log.warning("%s is %d; %s: %d are used", field, asked, why, most)
+def _bounded(field: str, option: int, most: int, why: str) -> int:
+    if option <= most:
+        return option
+    _log.warning("%s is %d; %s: %d are used", field, option, why, most)
     return most
 
 
-def _intra_op_threads(asked: int) -> int:
+def _intra_op_threads(option: int) -> int:
     field = "intra_op_parallelism_threads"
-    if asked < 0:
-        raise _invalid(field, asked, "0 (as many as there are cores) or more")
-    wanted = _bounded(field, asked or os.cpu_count() or 1, most_intra_op(), "more do not help here")
-    return _bounded(field, wanted, bounded_intra_op(wanted), "the system gives no more threads")
+    if option < 0:
+        raise _invalid(field, option, "0 (as many as there are cores) or more")
+    requested = _bounded(
+        field, option or os.cpu_count() or 1, most_intra_op(), "more do not help here"
+    )
+    return _bounded(
+        field, requested, bounded_intra_op(requested), "the system gives no more threads"
+    )
 
 
-def _pool_size(asked: int) -> int:
+def _pool_size(option: int) -> int:
     """The threads of a pool of the session; -1: none, all work runs on the calling thread."""
-    if asked < 0:
+    if option < 0:
         return -1
-    return _inter_op_threads("num_threads", asked, True)
+    return _inter_op_threads("num_threads", option, True)
 
 
-def _inter_op_threads(field: str, asked: int, own: bool) -> int:
+def _inter_op_threads(field: str, option: int, own: bool) -> int:
     """0: the process's pool; -1: none; otherwise the size of a pool of the session."""
-    if asked < 0:
+    if option < 0:
         return -1
-    asked = _bounded(field, asked, most_inter_op(), "more do not help here")
-    return asked or (os.cpu_count() or 1) * own
+    option = _bounded(field, option, most_inter_op(), "more do not help here")
+    return option or (os.cpu_count() or 1) * own

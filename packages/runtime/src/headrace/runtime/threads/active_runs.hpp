@@ -61,10 +61,10 @@ class ActiveRuns {
       if (!s->taken.load(std::memory_order_relaxed) && s->taken.compare_exchange_strong(free, true))
         return s;
     }
-    auto* made = new RunSlot();
-    made->next = slots_.load(std::memory_order_relaxed);
-    while (!slots_.compare_exchange_weak(made->next, made, std::memory_order_release)) {}
-    return made;
+    auto* created = new RunSlot();
+    created->next = slots_.load(std::memory_order_relaxed);
+    while (!slots_.compare_exchange_weak(created->next, created, std::memory_order_release)) {}
+    return created;
   }
 
   void begin(RunSlot* slot, ActiveRun* run) {

@@ -40,14 +40,14 @@ void wait_polling(std::unique_lock<std::mutex>& hold, std::condition_variable& c
 
 // The number of threads that the system can start in addition to those that run: libgomp ends the
 // process if it gets fewer than it requests.
-inline int startable_threads(int wanted) {
+inline int startable_threads(int requested) {
   std::mutex lock;
   std::condition_variable changed;
   bool over = false;
   std::vector<std::thread> started;
   try {
-    started.reserve(static_cast<size_t>(wanted));
-    while (static_cast<int>(started.size()) < wanted)
+    started.reserve(static_cast<size_t>(requested));
+    while (static_cast<int>(started.size()) < requested)
       started.emplace_back([&] {
         std::unique_lock<std::mutex> hold(lock);
         changed.wait(hold, [&] { return over; });

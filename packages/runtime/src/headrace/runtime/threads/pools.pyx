@@ -41,7 +41,7 @@ cdef extern from "threads/process_state.hpp" nogil:
     void backoff_taken "gil_backoff.taken"()
     void backoff_wait "gil_backoff.wait_for_gil"()
     void backoff_returned "gil_backoff.returned"(int64_t waited_ns, double step_ns)
-    int startable_threads(int wanted)
+    int startable_threads(int requested)
 
 cdef extern from *:
     """
@@ -170,10 +170,10 @@ def count_at_work() -> int:
 _startable = 1  # known to start in this process
 
 
-def bounded_intra_op(wanted: int) -> int:
+def bounded_intra_op(requested: int) -> int:
     """Returns: the number of threads, up to that number, that an intra-op team can have here."""
     global _startable
-    cdef int n = wanted
+    cdef int n = requested
     cdef int found
     if n > _startable:
         with nogil:

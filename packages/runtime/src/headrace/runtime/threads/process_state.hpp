@@ -105,9 +105,9 @@ IntraOpPool* the_intra_op_pool() {
 
 // The largest possible intra-op team, counted once its driver exists: the first allocation of a
 // thread may take as much address space as eight stacks.
-int startable_threads(int wanted) {
+int startable_threads(int requested) {
   the_intra_op_pool()->begin();
-  return headrace::startable_threads(wanted);
+  return headrace::startable_threads(requested);
 }
 
 using PoolRef = std::shared_ptr<InterOpPool>;

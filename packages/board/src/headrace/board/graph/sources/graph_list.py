@@ -111,7 +111,7 @@ class GraphList:
             for at, step in enumerate(rows.step.tolist())
         ]
         places.sort()
-        made = []
+        result = []
         for which in oldest_and_newest(len(places)):
             _, number, at = places[which]
             rows, series = all_rows[number], of_run[number]
@@ -120,10 +120,10 @@ class GraphList:
             run, tag = series.run, series.tag.name
             name = f"{quote(tag, safe='')}/{run.name}"
             title = f"{run.name} {tag}"
-            made.append(
+            result.append(
                 self._entry(rows, at, run.id, "run_metadata", "trace", name, title, [])
             )  # fmt: skip
-        return made
+        return result
 
     def _entry(
         self,

@@ -72,8 +72,8 @@ def _metadata(data: RecordView, value: int) -> Iterator[Span]:
                 yield from _of(data, tensor, _STRING_VAL)
 
 
-def _of(data: RecordView, span: Span, wanted: int) -> Iterator[Span]:
-    return (part for number, part in _parts(data, *span) if number == wanted)
+def _of(data: RecordView, span: Span, requested: int) -> Iterator[Span]:
+    return (part for number, part in _parts(data, *span) if number == requested)
 
 
 def _parts(data: RecordView, begin: int, end: int) -> Iterator[tuple[int, Span]]:

@@ -203,12 +203,14 @@ def hues(hashes: list[int], beside: list[set[int]]) -> tuple[list[float], list[i
     used = [0] * _HUES
     tone = []
     for number, value in enumerate(hashes):
-        wish = value % 3600 / 3600 * _HUES
+        preferred = value % 3600 / 3600 * _HUES
         others = [place[o] for o in beside[number] if o < number]
 
-        def cost(at: int, wish: float = wish, others: list[int] = others) -> tuple[float, int]:
+        def cost(
+            at: int, preferred: float = preferred, others: list[int] = others
+        ) -> tuple[float, int]:
             close = sum(max(0.0, _APART - _arc(at, o)) ** 2 for o in others)
-            return 3 * close + 2 * used[at] + 0.2 * _arc(at, wish), at
+            return 3 * close + 2 * used[at] + 0.2 * _arc(at, preferred), at
 
         best = min(range(_HUES), key=cost)
         place.append(best)

@@ -66,10 +66,10 @@ def same_structure(
                 for i in (at, at + k)
             )
             small = len(first.labels) <= CHILD_LIMIT
-            answer = _search(first, other, work) if small else None
-            if answer is False:
+            result = _search(first, other, work) if small else None
+            if result is False:
                 outcome.mismatched[int(same[k])] = 1
-            elif answer is None:
+            elif result is None:
                 outcome.unproven.add(int(same[k]))
     return outcome
 
@@ -178,12 +178,12 @@ def _search(a: _GroupGraph, b: _GroupGraph, work: _WorkBudget) -> bool | None:
             if guesses[0] == 0:
                 return None
             guesses[0] -= 1
-            answer = match(
+            result = match(
                 [one if k == at else c for k, c in enumerate(left)],
                 [one if k == candidate else c for k, c in enumerate(right)],
             )
-            if answer is not False:
-                return answer
+            if result is not False:
+                return result
         return False
 
     return match(a.labels, b.labels)

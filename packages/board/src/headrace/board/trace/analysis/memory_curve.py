@@ -113,25 +113,29 @@ def _steps(time: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _estimated(trace: StepTrace, graph_edges: GraphEdges) -> list[MemoryCurve]:
     feeds = Predecessors(trace, graph_edges)
-    made = np.flatnonzero(trace.output_bytes > 0)
-    if not len(made) or not feeds:
+    result = np.flatnonzero(trace.output_bytes > 0)
+    if not len(result) or not feeds:
         return []
     last_reader = np.zeros(len(trace.names), np.int64)
     for name in np.unique(trace.name).tolist():
         until = int(trace.end[trace.slices_of(name)[-1]])
         for feed in feeds.of(name):
             last_reader[feed] = max(last_reader[feed], until)
-    until = np.maximum(last_reader[trace.name[made]], trace.end[made])
-    until[last_reader[trace.name[made]] == 0] = trace.duration_ns  # without a reader it is a result
+    until = np.maximum(last_reader[trace.name[result]], trace.end[result])
+    until[last_reader[trace.name[result]] == 0] = (
+        trace.duration_ns
+    )  # without a reader it is a result
     curves = []
     tasks = sorted({lane.task for lane in trace.lanes})
     number = {task: i for i, task in enumerate(tasks)}
     of_lane = np.array([number[lane.task] for lane in trace.lanes], np.int64)
-    group = of_lane[trace.lane[made]]
+    group = of_lane[trace.lane[result]]
     for mine in _parted(group):
         task = tasks[int(group[mine[0]])]
-        time = np.concatenate([trace.start[made][mine], until[mine]])
-        change = np.concatenate([trace.output_bytes[made][mine], -trace.output_bytes[made][mine]])
+        time = np.concatenate([trace.start[result][mine], until[mine]])
+        change = np.concatenate(
+            [trace.output_bytes[result][mine], -trace.output_bytes[result][mine]]
+        )
         order = np.argsort(time, kind="stable")
         time, held = _steps(time[order], np.cumsum(change[order]))
         curves.append(MemoryCurve("outputs", task, OUTPUTS, time, held))

@@ -42,8 +42,8 @@ def unique_slices(trace: StepTrace) -> np.ndarray:
 
 
 def _streams(trace: StepTrace) -> list[tuple]:
-    made = []
+    result = []
     for lane in trace.lanes:
         device, _, stream = lane.device.partition("/")
-        made.append((lane, (device, stream)))
-    return made
+        result.append((lane, (device, stream)))
+    return result

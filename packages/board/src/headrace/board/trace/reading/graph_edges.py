@@ -38,20 +38,20 @@ class GraphEdges:
 
 def read_edges(graphs: Iterable[graph_pb2.GraphDef]) -> GraphEdges:
     """Reads the edges of one graph, or of the partition graphs of one step."""
-    made = GraphEdges()
+    result = GraphEdges()
     sends: dict[tuple[str, str, str], str] = {}
     recvs: list[tuple[str, tuple[str, str, str]]] = []
     for graph in graphs:
         for node in graph.node:
-            made.inputs[node.name] = tuple(node_of(i) for i in node.input)
-            made.ops[node.name] = node.op
+            result.inputs[node.name] = tuple(node_of(i) for i in node.input)
+            result.ops[node.name] = node.op
             if not is_transfer(node.op):
                 continue
             tensor, source, target = (
                 node.attr[key].s.decode("utf-8", "replace") if key in node.attr else ""
                 for key in ("tensor_name", "send_device", "recv_device")
             )
-            made.rendezvous[node.name] = Rendezvous(node.op, tensor, source, target)
+            result.rendezvous[node.name] = Rendezvous(node.op, tensor, source, target)
             key = (tensor, source, target)
             if is_send(node.op):
                 sends[key] = node.name
@@ -59,8 +59,8 @@ def read_edges(graphs: Iterable[graph_pb2.GraphDef]) -> GraphEdges:
                 recvs.append((node.name, key))
     for name, key in recvs:
         if key in sends:
-            made.inputs[name] = (*made.inputs[name], sends[key])
-    return made
+            result.inputs[name] = (*result.inputs[name], sends[key])
+    return result
 
 
 def partitions_of(metadata: bytes | memoryview) -> list[graph_pb2.GraphDef]:

@@ -201,11 +201,11 @@ def _kinds_of_streams(
 def _transfers(matches: Matches, order: np.ndarray, columns: StepColumns) -> Transfers:
     """Returns the matches as slices in the order of the trace."""
     moved = columns.output_bytes[matches.target]
-    made = columns.output_bytes[matches.source]
+    result = columns.output_bytes[matches.source]
     return Transfers(
         source=_places(order, matches.source),
         target=_places(order, matches.target),
-        bytes=np.where(matches.direct & (moved > 0), moved, made),
+        bytes=np.where(matches.direct & (moved > 0), moved, result),
         tensor=matches.tensor,
         direct=matches.direct,
     )
@@ -213,9 +213,9 @@ def _transfers(matches: Matches, order: np.ndarray, columns: StepColumns) -> Tra
 
 def _places(order: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Returns i64: the positions of some rows in an order of all rows."""
-    wanted = np.zeros(len(order), bool)
-    wanted[rows] = True
-    at = np.flatnonzero(wanted[order])
+    requested = np.zeros(len(order), bool)
+    requested[rows] = True
+    at = np.flatnonzero(requested[order])
     found = order[at]
     by_row = np.argsort(found)
     return at[by_row[np.searchsorted(found, rows, sorter=by_row)]]

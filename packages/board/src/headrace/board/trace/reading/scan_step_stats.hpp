@@ -154,9 +154,9 @@ class Reader {
       ok_ = false;
       return {};
     }
-    std::string_view made(reinterpret_cast<const char*>(at_), n);
+    std::string_view created(reinterpret_cast<const char*>(at_), n);
     at_ += n;
-    return made;
+    return created;
   }
   Reader message() {
     std::string_view inside = bytes();
@@ -318,14 +318,14 @@ inline void lay_out_device(Reader device, Layout& to, bool& ok) {
       to.chunks.back().end = device.at();
     } else if (tag == bytes_field(3)) {
       Reader entry = device.message();
-      ThreadName made{0, 0, {}};
+      ThreadName created{0, 0, {}};
       while (uint32_t field = entry.tag()) {
-        if (field == varint_field(1)) made.thread = static_cast<uint32_t>(entry.varint());
-        else if (field == bytes_field(2)) made.name = entry.bytes();
+        if (field == varint_field(1)) created.thread = static_cast<uint32_t>(entry.varint());
+        else if (field == bytes_field(2)) created.name = entry.bytes();
         else entry.skip(field);
       }
       ok = ok && entry.ok();
-      to.thread_names.push_back(made);
+      to.thread_names.push_back(created);
     } else device.skip(tag);
     at = device.at();
   }

@@ -74,25 +74,25 @@ BYTES_OF_THREAD = 4 << 20
 MAX_THREADS = 8
 
 
-cdef void* data_of(made) except NULL:
-    cdef uint8_t[::1] as_bytes = made.view(np.uint8)
+cdef void* data_of(result) except NULL:
+    cdef uint8_t[::1] as_bytes = result.view(np.uint8)
     return &as_bytes[0]
 
 
 cdef object array_i64(vector[int64_t]& of):
-    made = np.empty(of.size(), np.int64)
-    cdef int64_t[::1] to = made
+    result = np.empty(of.size(), np.int64)
+    cdef int64_t[::1] to = result
     if of.size():
         memcpy(&to[0], of.data(), of.size() * sizeof(int64_t))
-    return made
+    return result
 
 
 cdef object array_i32(vector[int32_t]& of):
-    made = np.empty(of.size(), np.int32)
-    cdef int32_t[::1] to = made
+    result = np.empty(of.size(), np.int32)
+    cdef int32_t[::1] to = result
     if of.size():
         memcpy(&to[0], of.data(), of.size() * sizeof(int32_t))
-    return made
+    return result
 
 
 cdef str text_of(string_view text):
@@ -122,7 +122,7 @@ cdef class _Scan:
     def check(self, int64_t bad_at):
         if bad_at >= 0:
             raise TraceError(
-                f"the step trace is damaged before byte {bad_at} of {len(self.metadata)}"
+                f"the step trace is corrupted before byte {bad_at} of {len(self.metadata)}"
             )
 
     def read(self):
@@ -154,22 +154,22 @@ cdef class _Scan:
 
     cdef make_columns(self):
         cdef int64_t n = max(1, self.layout.rows)  # an empty array has no first element to point at
-        made = self.columns = {
+        result = self.columns = {
             key: np.empty(n, np.int32) for key in ("device", "name", "label", "length")
         }
-        made["thread"] = np.empty(n, np.uint32)
+        result["thread"] = np.empty(n, np.uint32)
         for key in ("scheduled", "start", "end", "output_bytes", "offset"):
-            made[key] = np.empty(n, np.int64)
-        self.rows.device = <int32_t*>data_of(made["device"])
-        self.rows.name = <int32_t*>data_of(made["name"])
-        self.rows.label = <int32_t*>data_of(made["label"])
-        self.rows.length = <int32_t*>data_of(made["length"])
-        self.rows.thread = <uint32_t*>data_of(made["thread"])
-        self.rows.scheduled = <int64_t*>data_of(made["scheduled"])
-        self.rows.start = <int64_t*>data_of(made["start"])
-        self.rows.end = <int64_t*>data_of(made["end"])
-        self.rows.output_bytes = <int64_t*>data_of(made["output_bytes"])
-        self.rows.offset = <int64_t*>data_of(made["offset"])
+            result[key] = np.empty(n, np.int64)
+        self.rows.device = <int32_t*>data_of(result["device"])
+        self.rows.name = <int32_t*>data_of(result["name"])
+        self.rows.label = <int32_t*>data_of(result["label"])
+        self.rows.length = <int32_t*>data_of(result["length"])
+        self.rows.thread = <uint32_t*>data_of(result["thread"])
+        self.rows.scheduled = <int64_t*>data_of(result["scheduled"])
+        self.rows.start = <int64_t*>data_of(result["start"])
+        self.rows.end = <int64_t*>data_of(result["end"])
+        self.rows.output_bytes = <int64_t*>data_of(result["output_bytes"])
+        self.rows.offset = <int64_t*>data_of(result["offset"])
 
     def found(self):
         """Returns: StepColumns, once all parts have been read."""
@@ -236,12 +236,12 @@ def rows_of(const int64_t[::1] start, const int64_t[::1] end):
       end: i64[n].
     Returns: i32[n].
     """
-    made = np.zeros(start.shape[0], np.int32)
-    cdef int32_t[::1] row = made
+    result = np.zeros(start.shape[0], np.int32)
+    cdef int32_t[::1] row = result
     if start.shape[0]:
         with nogil:
             pack_rows(&start[0], &end[0], start.shape[0], &row[0])
-    return made
+    return result
 
 
 def first_rows(const int32_t[::1] label, const int32_t[::1] name, int64_t labels):
@@ -252,13 +252,13 @@ def first_rows(const int32_t[::1] label, const int32_t[::1] name, int64_t labels
       name: i32[n].
     Returns: i64[labels], -1 where no row has the label; whether all rows of a label have one name.
     """
-    made = np.full(labels, -1, np.int64)
-    cdef int64_t[::1] first = made
+    result = np.full(labels, -1, np.int64)
+    cdef int64_t[::1] first = result
     cdef bint one_name = True
     if label.shape[0]:
         with nogil:
             one_name = first_of_labels(&label[0], &name[0], label.shape[0], &first[0])
-    return made, one_name
+    return result, one_name
 
 
 def numbered_pairs(const int32_t[::1] device, const int64_t[::1] thread):
@@ -269,10 +269,10 @@ def numbered_pairs(const int32_t[::1] device, const int64_t[::1] thread):
       thread: i64[n].
     Returns: the rows where each pair first appears, i64[k]; the number of each row's pair, i32[n].
     """
-    made = np.zeros(device.shape[0], np.int32)
-    cdef int32_t[::1] group = made
+    result = np.zeros(device.shape[0], np.int32)
+    cdef int32_t[::1] group = result
     cdef vector[int64_t] keys
     if device.shape[0]:
         with nogil:
             number_pairs(&device[0], &thread[0], device.shape[0], &group[0], keys)
-    return array_i64(keys), made
+    return array_i64(keys), result

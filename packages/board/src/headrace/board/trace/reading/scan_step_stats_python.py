@@ -16,8 +16,8 @@ MAX_NANOS = 1 << 62  # as in scan_step_stats.hpp
 
 class _Strings(dict):
     def __missing__(self, text: str) -> int:
-        self[text] = made = len(self)
-        return made
+        self[text] = result = len(self)
+        return result
 
 
 def step_columns(metadata: bytes | memoryview) -> StepColumns:
@@ -32,7 +32,7 @@ def step_columns(metadata: bytes | memoryview) -> StepColumns:
     try:
         stats = run_pb2.RunMetadata.FromString(data).step_stats
     except DecodeError as error:
-        raise TraceError(f"the step trace is damaged: {error}") from None
+        raise TraceError(f"the step trace is corrupted: {error}") from None
     devices, names, labels, allocators = _Strings(), _Strings(), _Strings(), _Strings()
     rows: list[tuple[int, ...]] = []
     memory: list[tuple[int, int, int, int]] = []
@@ -178,9 +178,11 @@ def _offsets(data: bytes, n: int) -> tuple[np.ndarray, np.ndarray]:
     return spans[:, 0].copy(), (spans[:, 1] - spans[:, 0]).astype(np.int32)
 
 
-def _parts(data: bytes, begin: int, end: int, wanted: int) -> list[tuple[int, int]]:
+def _parts(data: bytes, begin: int, end: int, requested: int) -> list[tuple[int, int]]:
     """Returns start and end of each submessage with a field number."""
     try:
-        return [(a, b) for n, wire, a, b in fields(data, begin, end) if n == wanted and wire == 2]
+        return [
+            (a, b) for n, wire, a, b in fields(data, begin, end) if n == requested and wire == 2
+        ]
     except MalformedError:
-        raise TraceError("the step trace is damaged: its bytes are no message") from None
+        raise TraceError("the step trace is corrupted: its bytes are not a message") from None

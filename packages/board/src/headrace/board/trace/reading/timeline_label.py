@@ -49,8 +49,8 @@ def read_label(name: str, label: str, on_stream: bool) -> TimelineLabel:
     text = _MEMORY.sub("", label)
     parts = text.split("; ")
     if len(parts) > 1:
-        made = [_ASSIGNED.match(part) for part in parts]
-        found_all = [m for m in made if m is not None]
+        result = [_ASSIGNED.match(part) for part in parts]
+        found_all = [m for m in result if m is not None]
         if len(found_all) == len(parts):
             ops = [m[2] for m in found_all]
             kept = ops if len(ops) <= _MAX_FUSED else [*ops[: _MAX_FUSED - 1], "…", ops[-1]]

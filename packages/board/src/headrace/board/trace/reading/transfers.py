@@ -150,11 +150,11 @@ class _Finder:
         for row in rows.tolist():
             label = self.labels[self.label[row]]
             self.matched_tensors.add(label.tensor)
-            made = self._latest(
+            result = self._latest(
                 producer_of(label.tensor), self._device(label.source), self.columns.end[row]
             )
-            if made >= 0:
-                source.append(made)
+            if result >= 0:
+                source.append(result)
                 target.append(row)
                 names.append(label.tensor)
         if source:
@@ -179,13 +179,13 @@ class _Finder:
             if not firsts:
                 continue
             first = min(firsts, key=lambda r: int(self.columns.start[r]))
-            made = self._latest(
+            result = self._latest(
                 producer_of(rendezvous.tensor),
                 self._device(rendezvous.source),
                 self.columns.start[first],
             )
-            if made >= 0:
-                source.append(made)
+            if result >= 0:
+                source.append(result)
                 target.append(first)
                 names.append(rendezvous.tensor)
         if source:

@@ -29,12 +29,12 @@ cdef extern from "headrace/board/trace/zoom/downsample_lanes.hpp" namespace "hea
 
 
 cdef object array_of(const void* data, size_t n, object dtype):
-    made = np.empty(n, dtype)
+    result = np.empty(n, dtype)
     cdef uint8_t[::1] to
     if n:
-        to = made.view(np.uint8)
+        to = result.view(np.uint8)
         memcpy(&to[0], data, to.shape[0])
-    return made
+    return result
 
 
 def downsample_lanes(

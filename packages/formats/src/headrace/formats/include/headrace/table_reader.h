@@ -21,7 +21,7 @@ extern "C" {
 typedef enum {
   HR_TABLE_OK = 0,
   HR_TABLE_END = 1,       /* no further entry, or no such key */
-  HR_TABLE_DAMAGED = 2,   /* at `offset`, for the reason `what` */
+  HR_TABLE_CORRUPTED = 2, /* at `offset`, for the reason `what` */
   HR_TABLE_COMPRESSED = 3 /* a block is compressed, which is not supported */
 } hr_table_code;
 
@@ -44,10 +44,10 @@ typedef struct {
   uint64_t value_size;
 } hr_block_cursor;
 
-static inline hr_table_code hr_table_damaged(hr_table* table, uint64_t offset, const char* what) {
+static inline hr_table_code hr_table_corrupted(hr_table* table, uint64_t offset, const char* what) {
   table->offset = offset;
   table->what = what;
-  return HR_TABLE_DAMAGED;
+  return HR_TABLE_CORRUPTED;
 }
 
 /* Reads a number in groups of seven bits that must end before `end` and fit 64 bits; 0 otherwise.
@@ -65,15 +65,16 @@ static inline hr_table_code hr_table_block(hr_table* table, uint64_t offset, uin
   uint64_t limit = table->size - HR_TABLE_FOOTER_BYTES;
   const uint8_t* block = table->data + offset;
   if (size > limit || offset > limit || offset + size + HR_TABLE_TRAILER_BYTES > limit)
-    return hr_table_damaged(table, named_at, "a block does not fit the file");
+    return hr_table_corrupted(table, named_at, "a block does not fit the file");
   if (hr_masked_crc32c(block, (size_t)size + 1) != hr_load_u32(block + size + 1))
-    return hr_table_damaged(table, offset, "the CRC of the block is wrong");
+    return hr_table_corrupted(table, offset, "the CRC of the block is wrong");
   if (block[size] == 1) {
     table->offset = offset;
     table->what = "the block is compressed with Snappy, which Headrace cannot read";
     return HR_TABLE_COMPRESSED;
   }
-  if (block[size] != 0) return hr_table_damaged(table, offset, "the block has unknown compression");
+  if (block[size] != 0)
+    return hr_table_corrupted(table, offset, "the block has unknown compression");
   return HR_TABLE_OK;
 }
 
@@ -88,10 +89,10 @@ static inline hr_table_code hr_block_begin(hr_table* table, hr_block_cursor* cur
   cursor->key_size = 0;
   cursor->value = NULL;
   cursor->value_size = 0;
-  if (size < 4) return hr_table_damaged(table, offset, "the block is too small for its restarts");
+  if (size < 4) return hr_table_corrupted(table, offset, "the block is too small for its restarts");
   restarts = hr_load_u32(cursor->block + size - 4);
   if (4 * (restarts + 1) > size)
-    return hr_table_damaged(table, offset, "the block's restart points do not fit it");
+    return hr_table_corrupted(table, offset, "the block's restart points do not fit it");
   cursor->end = size - 4 * (restarts + 1);
   return HR_TABLE_OK;
 }
@@ -102,14 +103,14 @@ static inline hr_table_code hr_block_next(hr_table* table, hr_block_cursor* curs
   if (!hr_load_varint(cursor->block, cursor->end, &cursor->position, &shared) ||
       !hr_load_varint(cursor->block, cursor->end, &cursor->position, &unshared) ||
       !hr_load_varint(cursor->block, cursor->end, &cursor->position, &length))
-    return hr_table_damaged(table, cursor->block_offset, "a number in the block is cut off");
+    return hr_table_corrupted(table, cursor->block_offset, "a number in the block is cut off");
   left = cursor->end - cursor->position;
   if (shared > cursor->key_size || unshared > left || length > left - unshared)
-    return hr_table_damaged(table, cursor->block_offset, "an entry passes the end of its block");
+    return hr_table_corrupted(table, cursor->block_offset, "an entry passes the end of its block");
   if (shared + unshared > HR_TABLE_MAX_KEY)
-    return hr_table_damaged(table, cursor->block_offset, "a key is too long");
+    return hr_table_corrupted(table, cursor->block_offset, "a key is too long");
   if (shared + unshared > cursor->budget)
-    return hr_table_damaged(table, cursor->block_offset, "keys unpack to many times their block");
+    return hr_table_corrupted(table, cursor->block_offset, "keys unpack to many times their block");
   cursor->budget -= shared + unshared;
   memcpy(cursor->key + shared, cursor->block + cursor->position, (size_t)unshared);
   cursor->key_size = shared + unshared;
@@ -130,16 +131,16 @@ static inline hr_table_code hr_table_open(hr_table* table, const uint8_t* data, 
   table->size = size;
   table->what = "";
   if (size < HR_TABLE_FOOTER_BYTES)
-    return hr_table_damaged(table, 0, "too few bytes for a table; it may be cut off");
+    return hr_table_corrupted(table, 0, "too few bytes for a table; it may be cut off");
   footer = data + size - HR_TABLE_FOOTER_BYTES;
   if (hr_load_u64(footer + 40) != HR_TABLE_MAGIC)
-    return hr_table_damaged(table, size - HR_TABLE_FOOTER_BYTES,
-                            "not the end of a table; it may be cut off");
+    return hr_table_corrupted(table, size - HR_TABLE_FOOTER_BYTES,
+                              "not the end of a table; it may be cut off");
   if (!hr_load_varint(footer, 40, &position, &ignored) ||
       !hr_load_varint(footer, 40, &position, &ignored) ||
       !hr_load_varint(footer, 40, &position, &offset) ||
       !hr_load_varint(footer, 40, &position, &length))
-    return hr_table_damaged(table, size - HR_TABLE_FOOTER_BYTES, "the footer is corrupted");
+    return hr_table_corrupted(table, size - HR_TABLE_FOOTER_BYTES, "the footer is corrupted");
   code = hr_table_block(table, offset, length, size - HR_TABLE_FOOTER_BYTES);
   if (code != HR_TABLE_OK) return code;
   table->index_offset = offset;
@@ -159,7 +160,7 @@ static inline hr_table_code hr_table_handle(hr_table* table, const hr_block_curs
   uint64_t position = 0;
   if (!hr_load_varint(index->value, index->value_size, &position, offset) ||
       !hr_load_varint(index->value, index->value_size, &position, size))
-    return hr_table_damaged(table, table->index_offset, "the index is corrupted");
+    return hr_table_corrupted(table, table->index_offset, "the index is corrupted");
   return hr_table_block(table, *offset, *size, *offset);
 }
 

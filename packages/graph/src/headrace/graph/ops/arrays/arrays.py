@@ -111,7 +111,7 @@ def searchsorted(
         values = convert_to_tensor(values, dtype=rows.dtype.base_dtype)
         width = op("StridedSlice", op("Shape", rows), [-1], [0], [1], shrink_axis_mask=1)
         flat = op("Reshape", rows, op("Pack", [-1, width]))
-        asked = op(
+        computed = op(
             "Reshape",
             values,
             op(
@@ -122,7 +122,7 @@ def searchsorted(
         kind = {"left": "LowerBound", "right": "UpperBound"}.get(side)
         if kind is None:
             raise ValueError(f"searchsorted: side is 'left' or 'right', not {side!r}")
-        found = op(kind, flat, asked, out_type=as_dtype(out_type))
+        found = op(kind, flat, computed, out_type=as_dtype(out_type))
         return op("Reshape", found, op("Shape", values))
 
 

@@ -16,10 +16,10 @@ from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
-    wanted = as_dtype(dtype).base_dtype
-    if wanted.name == "string":
+    requested = as_dtype(dtype).base_dtype
+    if requested.name == "string":
         value = "" if value == 0 else value
-    elif wanted.name == "bool":
+    elif requested.name == "bool":
         value = bool(value)
     with name_scope(name) as scope:
         if not isinstance(shape, Tensor):
@@ -30,14 +30,14 @@ def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
             if dims is not None and None not in dims:
                 count = int(np.prod(dims, dtype=np.int64))
                 if count < 1000:
-                    return constant(value, dtype=wanted, shape=dims, name=scope)
+                    return constant(value, dtype=requested, shape=dims, name=scope)
                 shape = convert_to_tensor(
                     np.array(dims, np.int32 if max(dims) < 2**31 else np.int64),
                     name="shape_as_tensor",
                 )
             else:
                 shape = convert_to_tensor(shape, dtype="int32")
-        return op("Fill", shape, constant(value, dtype=wanted, name="Const"), name=scope)
+        return op("Fill", shape, constant(value, dtype=requested, name="Const"), name=scope)
 
 
 def zeros(
@@ -67,10 +67,10 @@ def zeros_like(
 ) -> Tensor:
     """Creates zeros of the shape of a tensor, and of its dtype by default."""
     x = convert_to_tensor(tensor, name="tensor")
-    wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
-    if wanted is x.dtype.base_dtype:
+    requested = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    if requested is x.dtype.base_dtype:
         return op("ZerosLike", x, name=name or "zeros_like")
-    return zeros(op("Shape", x), wanted, name=name or "zeros_like")
+    return zeros(op("Shape", x), requested, name=name or "zeros_like")
 
 
 def ones_like(
@@ -81,8 +81,8 @@ def ones_like(
 ) -> Tensor:
     """Creates ones of the shape of a tensor, and of its dtype by default."""
     x = convert_to_tensor(tensor, name="tensor")
-    wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
-    return ones(op("Shape", x), wanted, name=name or "ones_like")
+    requested = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    return ones(op("Shape", x), requested, name=name or "ones_like")
 
 
 def eye(
@@ -158,13 +158,15 @@ def one_hot(
       dtype: dtype of the result.
     Returns: the shape of indices with an axis of size depth inserted.
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    requested = None if dtype is None else as_dtype(dtype)
     for value in (on_value, off_value):
-        if wanted is None and value is not None:
-            wanted = convert_to_tensor(value).dtype.base_dtype
-    wanted = wanted or as_dtype("float32")
-    on = convert_to_tensor(1 if on_value is None else on_value, dtype=wanted, name="on_value")
-    off = convert_to_tensor(0 if off_value is None else off_value, dtype=wanted, name="off_value")
+        if requested is None and value is not None:
+            requested = convert_to_tensor(value).dtype.base_dtype
+    requested = requested or as_dtype("float32")
+    on = convert_to_tensor(1 if on_value is None else on_value, dtype=requested, name="on_value")
+    off = convert_to_tensor(
+        0 if off_value is None else off_value, dtype=requested, name="off_value"
+    )
     return op("OneHot", indices, depth, on, off, axis=-1 if axis is None else axis, name=name)
 
 
@@ -194,5 +196,5 @@ def sequence_mask(
             constant(1, dtype=lengths.dtype.base_dtype),
         )
         mask = op("Less", row, op("ExpandDims", lengths, -1))
-        wanted = as_dtype(dtype)
-        return mask if wanted.name == "bool" else op("Cast", mask, DstT=wanted)
+        requested = as_dtype(dtype)
+        return mask if requested.name == "bool" else op("Cast", mask, DstT=requested)

@@ -98,8 +98,8 @@ def repeat(
         most = op("Maximum", op("Max", counts, [0]), op("Cast", 0, DstT=counts.dtype.base_dtype))
         one = op("Cast", 1, DstT=counts.dtype.base_dtype)
         steps = op("Range", op("ZerosLike", one), most, one)
-        wanted = op("Less", op("ExpandDims", steps, 0), op("ExpandDims", counts, 1))
-        rows = op("GatherV2", op("Where", wanted), 0, 1)
+        requested = op("Less", op("ExpandDims", steps, 0), op("ExpandDims", counts, 1))
+        rows = op("GatherV2", op("Where", requested), 0, 1)
         if known is not None and (known.size > 1 or length is not None):
             rows.set_shape([int(known.sum()) * (int(length or 1) if known.size == 1 else 1)])
         return op("GatherV2", x, rows, axis)

@@ -134,12 +134,12 @@ def with_space_to_batch(
     pads, crops = required_space_to_batch_paddings(sizes, rate, base)
     before = min(dims) - 1
     blocks = constant(np.concatenate([np.ones(before, np.int32), rate]), dtype="int32")
-    made = op(
+    result = op(
         space_to_batch(x, _add_batch_paddings(pads, before), block_shape=blocks),
         num_spatial_dims=n,
         padding="VALID",
     )
-    return batch_to_space(made, _add_batch_paddings(crops, before), 0, block_shape=blocks)
+    return batch_to_space(result, _add_batch_paddings(crops, before), 0, block_shape=blocks)
 
 
 def _add_batch_paddings(pads: Tensor, before: int) -> Tensor:

@@ -208,7 +208,7 @@ def conv1d(
         x = op("ExpandDims", value, 1 if last else 2)
         kernel = op("ExpandDims", filters, 0)
         (step,), (rate,) = _each(stride, 1), _each(dilations, 1)
-        made = op(
+        result = op(
             "Conv2D",
             x,
             kernel,
@@ -218,7 +218,7 @@ def conv1d(
             name=scope,
             **_padding(padding),
         )
-        return op("Squeeze", made, squeeze_dims=[1 if last else 2])
+        return op("Squeeze", result, squeeze_dims=[1 if last else 2])
 
 
 def depthwise_conv2d(
@@ -329,7 +329,7 @@ def convolution(
     if n == 1:
         with name_scope(name or "convolution") as scope:
             axis = 2 if first else 1
-            made = convolution(
+            result = convolution(
                 op("ExpandDims", x, axis),
                 op("ExpandDims", kernel, 0),
                 padding,
@@ -338,7 +338,7 @@ def convolution(
                 data_format="NCHW" if first else "NHWC",
                 name=scope,
             )
-            return op("Squeeze", made, squeeze_dims=[axis])
+            return op("Squeeze", result, squeeze_dims=[axis])
     full = [1, 1, *strides] if first else [1, *strides, 1]
     full_rates = [1, 1, *rates] if first else [1, *rates, 1]
     kind, layout = (
@@ -422,16 +422,16 @@ def _depthwise_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
 def _depthwise_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
     _, kernel, out = node.inputs
     attrs = _attrs(node)
-    made = op("DepthwiseConv2dNativeBackpropFilter", grad, op("Shape", kernel), out, **attrs)
-    return [None, made, op("DepthwiseConv2dNative", grad, kernel, **attrs)]
+    result = op("DepthwiseConv2dNativeBackpropFilter", grad, op("Shape", kernel), out, **attrs)
+    return [None, result, op("DepthwiseConv2dNative", grad, kernel, **attrs)]
 
 
 @gradient("DepthwiseConv2dNativeBackpropFilter")
 def _depthwise_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
     x, _, out = node.inputs
     attrs = _attrs(node)
-    made = op("DepthwiseConv2dNativeBackpropInput", op("Shape", x), grad, out, **attrs)
-    return [made, None, op("DepthwiseConv2dNative", x, grad, **attrs)]
+    result = op("DepthwiseConv2dNativeBackpropInput", op("Shape", x), grad, out, **attrs)
+    return [result, None, op("DepthwiseConv2dNative", x, grad, **attrs)]
 
 
 _ATTRS_3D = ("strides", "padding", "data_format", "dilations")

@@ -114,8 +114,8 @@ def _patches_gradient(node: Operation, grad: Tensor, back: str, attrs: dict[str,
     flat = op("Reshape", before, op("Pack", [joint, *out, constant(size)]))
     sizes = op("Pack", [joint, *spatial, constant(1)])
     strides, padding = node.get_attr("strides"), node.get_attr("padding")
-    made = op(back, sizes, filters, flat, strides=strides, padding=padding, **attrs)
-    images = op("Reshape", made, op("Pack", [batch, depth, *spatial]))
+    result = op(back, sizes, filters, flat, strides=strides, padding=padding, **attrs)
+    images = op("Reshape", result, op("Pack", [batch, depth, *spatial]))
     found = op("Transpose", images, [0, *range(2, n + 2), 1])
     found.set_shape(node.inputs[0].get_shape())
     return found

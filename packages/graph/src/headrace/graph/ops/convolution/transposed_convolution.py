@@ -51,7 +51,7 @@ def conv1d_transpose(
         axis = 2 if first else 1
         sizes = convert_to_tensor(output_shape, dtype="int32")
         before = op("Slice", sizes, [0], [axis])
-        made = op(
+        result = op(
             "Conv2DBackpropInput",
             op("ConcatV2", [before, [1], op("Slice", sizes, [axis], [3 - axis])], 0),
             op("ExpandDims", filters, 0),
@@ -61,7 +61,7 @@ def conv1d_transpose(
             data_format="NCHW" if first else "NHWC",
             padding=padding,
         )
-        return op("Squeeze", made, squeeze_dims=[axis])
+        return op("Squeeze", result, squeeze_dims=[axis])
 
 
 def _with_unit(values: list[int], axis: int) -> list[int]:

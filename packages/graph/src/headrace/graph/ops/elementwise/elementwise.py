@@ -206,27 +206,27 @@ def cast(
     x: TensorLike | SparseTensor | IndexedSlices, dtype: DTypeLike, name: str | None = None
 ) -> Any:
     """Casts a tensor, SparseTensor or IndexedSlices to a dtype; a no-op if it has that dtype."""
-    wanted = as_dtype(dtype).base_dtype
+    requested = as_dtype(dtype).base_dtype
     if isinstance(x, SparseTensor):
-        return SparseTensor(x.indices, cast(x.values, wanted, name=name), x.dense_shape)
+        return SparseTensor(x.indices, cast(x.values, requested, name=name), x.dense_shape)
     if isinstance(x, IndexedSlices):
-        return IndexedSlices(cast(x.values, wanted, name=name), x.indices, x.dense_shape)
+        return IndexedSlices(cast(x.values, requested, name=name), x.indices, x.dense_shape)
     x = convert_to_tensor(x, name="x")
-    if x.dtype.base_dtype is wanted:
+    if x.dtype.base_dtype is requested:
         return x
-    return op("Cast", x, DstT=wanted, name=name or "Cast")
+    return op("Cast", x, DstT=requested, name=name or "Cast")
 
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """Casts to a dtype, and clips values outside of its range."""
-    wanted = as_dtype(dtype)
+    requested = as_dtype(dtype)
     with name_scope(name or "saturate_cast"):
         value = convert_to_tensor(value, name="value")
-        if value.dtype.min < wanted.min:
-            value = maximum(value, constant(wanted.min, value.dtype.base_dtype))
-        if value.dtype.max > wanted.max:
-            value = minimum(value, constant(wanted.max, value.dtype.base_dtype))
-        return cast(value, wanted)
+        if value.dtype.min < requested.min:
+            value = maximum(value, constant(requested.min, value.dtype.base_dtype))
+        if value.dtype.max > requested.max:
+            value = minimum(value, constant(requested.max, value.dtype.base_dtype))
+        return cast(value, requested)
 
 
 def _to(function_name: str, dtype: str, node: str) -> CastTo:

@@ -430,15 +430,15 @@ def _select_gradient(node: Operation, grad: Tensor) -> list[Any]:
 def _select_v2_gradient(node: Operation, grad: Tensor) -> list[Any]:
     condition, x, y = node.inputs
     zero = op("ZerosLike", grad)
-    made: list[Any] = [None]
+    result: list[Any] = [None]
     for source, chosen in (
         (x, where_v2(condition, grad, zero)),
         (y, where_v2(condition, zero, grad)),
     ):
         shape = op("Shape", source)
         axes = op("BroadcastGradientArgs", shape, op("Shape", grad))[0]
-        made.append(op("Reshape", op("Sum", chosen, axes), shape))
-    return made
+        result.append(op("Reshape", op("Sum", chosen, axes), shape))
+    return result
 
 
 @gradient("ClipByValue")
@@ -446,12 +446,12 @@ def _clip_gradient(node: Operation, grad: Tensor) -> list[Any]:
     t, low, high = node.inputs
     zero = op("ZerosLike", grad)
     below, above = less(t, low), greater(t, high)
-    made = [where_v2(logical_or(below, above), zero, grad)]
+    result = [where_v2(logical_or(below, above), zero, grad)]
     for source, where_it_acts in ((low, below), (high, above)):
         shape = op("Shape", source)
         axes = op("BroadcastGradientArgs", shape, op("Shape", grad))[0]
-        made.append(op("Reshape", op("Sum", where_v2(where_it_acts, grad, zero), axes), shape))
-    return made
+        result.append(op("Reshape", op("Sum", where_v2(where_it_acts, grad, zero), axes), shape))
+    return result
 
 
 @gradient("AddN")

@@ -64,10 +64,10 @@ def polyval(coeffs: TensorLike, x: TensorLike, name: str | None = None) -> Tenso
         x = convert_to_tensor(x, name="x")
         if not coeffs:
             return op("ZerosLike", x)
-        made = convert_to_tensor(coeffs[0], dtype=x.dtype.base_dtype)
+        result = convert_to_tensor(coeffs[0], dtype=x.dtype.base_dtype)
         for c in coeffs[1:]:
-            made = convert_to_tensor(c, dtype=x.dtype.base_dtype) + made * x
-        return made
+            result = convert_to_tensor(c, dtype=x.dtype.base_dtype) + result * x
+        return result
 
 
 def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:

@@ -78,8 +78,8 @@ def non_max_suppression_with_scores(
     with name_scope(name, "non_max_suppression_with_scores"):
         scores = convert_to_tensor(scores)
         limits = [_number(v, scores) for v in (iou_threshold, score_threshold, soft_nms_sigma)]
-        made = op("NonMaxSuppressionV5", boxes, scores, max_output_size, *limits)
-        return made[0], made[1]
+        result = op("NonMaxSuppressionV5", boxes, scores, max_output_size, *limits)
+        return result[0], result[1]
 
 
 def non_max_suppression_padded(
@@ -101,7 +101,7 @@ def non_max_suppression_padded(
     with name_scope(name, "non_max_suppression_padded"):
         scores = convert_to_tensor(scores)
         limits = [_number(v, scores) for v in (iou_threshold, score_threshold)]
-        made = op(
+        result = op(
             "NonMaxSuppressionV4",
             boxes,
             scores,
@@ -109,7 +109,7 @@ def non_max_suppression_padded(
             *limits,
             pad_to_max_output_size=pad_to_max_output_size,
         )
-        return made[0], made[1]
+        return result[0], result[1]
 
 
 def non_max_suppression_overlaps(
@@ -156,7 +156,7 @@ def combined_non_max_suppression(
     with name_scope(name, "combined_non_max_suppression"):
         limits = [convert_to_tensor(v, dtype=_FLOAT) for v in (iou_threshold, score_threshold)]
         scores = convert_to_tensor(scores)
-        made = op(
+        result = op(
             "CombinedNonMaxSuppression",
             boxes,
             scores,
@@ -168,10 +168,10 @@ def combined_non_max_suppression(
         )
         most = _most(scores, max_output_size_per_class, max_total_size, pad_per_class)
         if most is not None:
-            made[0].set_shape([None, most, 4])
-            made[1].set_shape([None, most])
-            made[2].set_shape([None, most])
-        return made
+            result[0].set_shape([None, most, 4])
+            result[1].set_shape([None, most])
+            result[2].set_shape([None, most])
+        return result
 
 
 def _most(scores: Tensor, per_class: Any, total: Any, pad_per_class: bool) -> int | None:

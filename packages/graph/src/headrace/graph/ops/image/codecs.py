@@ -120,16 +120,16 @@ def decode_image(
     Returns: [height, width, channels], or [frames, height, width, 3].
     """
     with name_scope(name, "decode_image"):
-        wanted = as_dtype(dtype)
-        direct = wanted.name in ("uint8", "uint16", "float32")
-        made = op(
+        requested = as_dtype(dtype)
+        direct = requested.name in ("uint8", "uint16", "float32")
+        result = op(
             "DecodeImage",
             contents,
             channels=channels or 0,
-            dtype=wanted if direct else as_dtype("uint16"),
+            dtype=requested if direct else as_dtype("uint16"),
             expand_animations=expand_animations,
         )
-        return made if direct else convert_image_dtype(made, wanted)
+        return result if direct else convert_image_dtype(result, requested)
 
 
 def extract_jpeg_shape(
@@ -213,17 +213,17 @@ def decode_wav(
       desired_channels, desired_samples: sizes to crop or pad to; -1: as in the file.
     Returns: (audio [samples, channels] float from -1 to 1, sample_rate [] int32).
     """
-    made = op(
+    result = op(
         "DecodeWav",
         contents,
         desired_channels=desired_channels,
         desired_samples=desired_samples,
         name=name,
     )
-    wanted = [n if n >= 0 else None for n in (desired_samples, desired_channels)]
-    made[0].set_shape(wanted)
-    made[1].set_shape([])
-    return made
+    requested = [n if n >= 0 else None for n in (desired_samples, desired_channels)]
+    result[0].set_shape(requested)
+    result[1].set_shape([])
+    return result
 
 
 def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:

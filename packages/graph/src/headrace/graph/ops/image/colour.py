@@ -92,8 +92,8 @@ def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """Adds delta to the brightness of an image with values from 0 to 1."""
     with name_scope(None, "adjust_brightness", [image, delta]) as scope:
         values, kind = _in_float(image)
-        made = op("AddV2", values, cast(delta, values.dtype.base_dtype), name=scope)
-        return convert_image_dtype(made, kind, saturate=True)
+        result = op("AddV2", values, cast(delta, values.dtype.base_dtype), name=scope)
+        return convert_image_dtype(result, kind, saturate=True)
 
 
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
@@ -105,8 +105,8 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     """
     with name_scope(None, "adjust_contrast", [images, contrast_factor]) as scope:
         values, kind = _in_float(images)
-        made = op("AdjustContrastv2", values, contrast_factor, name=scope)
-        return convert_image_dtype(made, kind, saturate=True)
+        result = op("AdjustContrastv2", values, contrast_factor, name=scope)
+        return convert_image_dtype(result, kind, saturate=True)
 
 
 def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Tensor:
@@ -121,13 +121,13 @@ def adjust_gamma(image: TensorLike, gamma: Any = 1, gain: TensorLike = 1) -> Ten
         if known is not None:
             if known < 0:
                 raise ValueError(message)
-            made = gain * values**gamma
+            result = gain * values**gamma
         else:
             good = op("GreaterEqual", gamma, constant(0, dtype=gamma.dtype.base_dtype))
             with control_dependencies([op("Assert", good, [constant(message.encode())])]):
                 gamma = identity(gamma)
-            made = gain * values**gamma
-        return convert_image_dtype(made, kind, saturate=True)
+            result = gain * values**gamma
+        return convert_image_dtype(result, kind, saturate=True)
 
 
 def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
@@ -168,8 +168,8 @@ def adjust_jpeg_quality(
         quality = convert_to_tensor(jpeg_quality, dtype=as_dtype("int32"))
         pixels = convert_image_dtype(image, "uint8", saturate=True)
         packed = op("EncodeJpegVariableQuality", pixels, quality)
-        made = op("DecodeJpeg", packed, channels=channels or 0, dct_method=dct_method)
-        return convert_image_dtype(made, kind, saturate=True)
+        result = op("DecodeJpeg", packed, channels=channels or 0, dct_method=dct_method)
+        return convert_image_dtype(result, kind, saturate=True)
 
 
 def _between(low: float, high: float, seed: int | None) -> Tensor:
@@ -264,10 +264,10 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
         images = convert_to_tensor(images, name="images")
         before = op("ExpandDims", op("Rank", images) - 1, 0)
         times = op("ConcatV2", [op("Fill", before, 1), [3]], 0)
-        made = op("Tile", images, times, name=scope)
+        result = op("Tile", images, times, name=scope)
         if images.get_shape().ndims is not None:
-            made.set_shape(images.get_shape()[:-1].concatenate([3]))
-        return made
+            result.set_shape(images.get_shape()[:-1].concatenate([3]))
+        return result
 
 
 def _mixed(images: Any, matrix: Any) -> Tensor:

@@ -93,9 +93,9 @@ def _random_flip(image: Any, across: int, seed: int | None, name: str) -> Tensor
         half = constant(0.5)
         if rows == 0:
             flip = op("Less", random_uniform([], 0, 1.0, seed=seed), half)
-            made = cond(flip, lambda: op("ReverseV2", image, axis), lambda: identity(image))
-            made.set_shape(image.get_shape())
-            return made
+            result = cond(flip, lambda: op("ReverseV2", image, axis), lambda: identity(image))
+            result.set_shape(image.get_shape())
+            return result
         batch = op("Shape", image)[:1]
         flips = op("GreaterEqual", random_uniform(batch, 0, 1.0, seed=seed), half)
         wide = op("Reshape", flips, op("ConcatV2", [batch, [1, 1, 1]], 0))
@@ -152,7 +152,7 @@ def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
 
 def _cut(image: Tensor, rows: int, begins: list[Any], sizes: list[Any]) -> Tensor:
     ends = ([0] * rows, [0])
-    made = op(
+    result = op(
         "Slice",
         image,
         op("Pack", [*ends[0], *begins, 0]),
@@ -160,8 +160,8 @@ def _cut(image: Tensor, rows: int, begins: list[Any], sizes: list[Any]) -> Tenso
     )
     known = image.get_shape().as_list()
     static = [n if isinstance(n, int) else None for n in sizes]
-    made.set_shape([*known[:rows], *static, known[-1]])
-    return made
+    result.set_shape([*known[:rows], *static, known[-1]])
+    return result
 
 
 def _checked(conditions: list[tuple[Any, str]]) -> None:
@@ -199,11 +199,11 @@ def pad_to_bounding_box(
         _checked([(n >= 0, text) for n, text in rules if _known(n)])
         flat = [0, 0] * rows + [offset_height, after_height, offset_width, after_width, 0, 0]
         pads = constant(flat) if _known(*flat) else op("Pack", flat)
-        made = op("Pad", image, op("Reshape", pads, [rows + 3, 2]))
+        result = op("Pad", image, op("Reshape", pads, [rows + 3, 2]))
         sizes = [n if isinstance(n, int) else None for n in (target_height, target_width)]
         known = image.get_shape().as_list()
-        made.set_shape([*known[:rows], *sizes, known[-1]])
-        return made
+        result.set_shape([*known[:rows], *sizes, known[-1]])
+        return result
 
 
 def crop_to_bounding_box(
@@ -301,14 +301,14 @@ def resize_image_with_pad(
         for what, value in (("width", target_width), ("height", target_height)):
             if isinstance(value, int) and value <= 0:
                 raise ValueError(f"target_{what} must be > 0.")
-        wanted = [op("Cast", n, DstT=_FLOAT) for n in (target_height, target_width)]
+        requested = [op("Cast", n, DstT=_FLOAT) for n in (target_height, target_width)]
         now = [op("Cast", n, DstT=_FLOAT) for n in _sizes(image, rows)]
-        ratio = op("Maximum", now[1] / wanted[1], now[0] / wanted[0])
+        ratio = op("Maximum", now[1] / requested[1], now[0] / requested[0])
         scaled = [op("Floor", n / ratio) for n in now]
         zero = constant(0)
         before: list[Any] = [
             op("Maximum", zero, op("Cast", op("Floor", (w - s) / 2.0), DstT=_INT32))
-            for w, s in zip(wanted, scaled, strict=True)
+            for w, s in zip(requested, scaled, strict=True)
         ]
         size = op("Pack", [op("Cast", n, DstT=_INT32) for n in scaled])
         known = constant_value(size)

@@ -74,9 +74,9 @@ def _by_channel(
         shape = op("Shape", x)
         flat = op("Reshape", x, op("ConcatV2", [[-1], shape[-3:]], 0))
         flat.set_shape([None, *x.get_shape().as_list()[-3:]])
-        made = depthwise_conv2d(flat, kernel, [1, 1, 1, 1], "VALID")
-        full = op("Reshape", made, op("ConcatV2", [shape[:-3], op("Shape", made)[1:]], 0))
-        full.set_shape(x.get_shape()[:-3].concatenate(made.get_shape()[1:]))
+        result = depthwise_conv2d(flat, kernel, [1, 1, 1, 1], "VALID")
+        full = op("Reshape", result, op("ConcatV2", [shape[:-3], op("Shape", result)[1:]], 0))
+        full.set_shape(x.get_shape()[:-3].concatenate(result.get_shape()[1:]))
         return full
 
     two = constant(2.0)
@@ -148,8 +148,8 @@ def ssim_multiscale(
             last = number == len(factors) - 1
             parts.append(op("Relu", reduce_mean(both if last else structure, [-3, -2])))
         stacked = op("Pack", parts, axis=-1)
-        made = reduce_prod(op("Pow", stacked, constant(factors, dtype=_FLOAT)), [-1])
-        return reduce_mean(made, [-1])
+        result = reduce_prod(op("Pow", stacked, constant(factors, dtype=_FLOAT)), [-1])
+        return reduce_mean(result, [-1])
 
 
 def _downsample(x: Tensor) -> Tensor:
@@ -168,9 +168,9 @@ def _downsample(x: Tensor) -> Tensor:
         even = op("MirrorPad", flat, ends, mode="SYMMETRIC")
     sides = [1, 2, 2, 1]
     small = op("AvgPool", even, ksize=sides, strides=sides, padding="VALID")
-    made = op("Reshape", small, op("ConcatV2", [shape[:-3], op("Shape", small)[1:]], 0))
-    made.set_shape(x.get_shape()[:-3].concatenate(small.get_shape()[1:]))
-    return made
+    result = op("Reshape", small, op("ConcatV2", [shape[:-3], op("Shape", small)[1:]], 0))
+    result.set_shape(x.get_shape()[:-3].concatenate(small.get_shape()[1:]))
+    return result
 
 
 def total_variation(images: TensorLike, name: str | None = None) -> Tensor:
@@ -209,8 +209,8 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
         )
     below = op("Pad", image[:, 1:] - image[:, :-1], [[0, 0], [0, 1], [0, 0], [0, 0]])
     beside = op("Pad", image[:, :, 1:] - image[:, :, :-1], [[0, 0], [0, 0], [0, 1], [0, 0]])
-    for made in (below, beside):
-        made.set_shape(image.get_shape())
+    for result in (below, beside):
+        result.set_shape(image.get_shape())
     return below, beside
 
 
@@ -229,7 +229,7 @@ def sobel_edges(image: TensorLike) -> Tensor:
     spread.set_shape([3, 3, image.get_shape().as_list()[-1], 2])
     pads = [[0, 0], [1, 1], [1, 1], [0, 0]]
     padded = op("MirrorPad", image, pads, mode="REFLECT")
-    made = depthwise_conv2d(padded, spread, [1, 1, 1, 1], "VALID")
-    full = op("Reshape", made, op("ConcatV2", [shape, [2]], 0))
+    result = depthwise_conv2d(padded, spread, [1, 1, 1, 1], "VALID")
+    full = op("Reshape", result, op("ConcatV2", [shape, [2]], 0))
     full.set_shape(image.get_shape().concatenate([2]))
     return full

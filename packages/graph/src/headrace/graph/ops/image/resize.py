@@ -122,26 +122,26 @@ def resize_images(
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
         if preserve_aspect_ratio:
             size = _fitted(batch, size)
-        wanted = constant_value(size)
+        requested = constant_value(size)
         dims = batch.get_shape().as_list()
-        if wanted is not None and dims[1:3] == wanted.tolist():
+        if requested is not None and dims[1:3] == requested.tolist():
             return images
-        made = _RESIZE[method](batch, size, align_corners)
-        height, width = (None, None) if wanted is None else wanted.tolist()
-        made.set_shape([None, height, width, None])
-        return op("Squeeze", made, squeeze_dims=[0]) if rank == 3 else made
+        result = _RESIZE[method](batch, size, align_corners)
+        height, width = (None, None) if requested is None else requested.tolist()
+        result.set_shape([None, height, width, None])
+        return op("Squeeze", result, squeeze_dims=[0]) if rank == 3 else result
 
 
 def _fitted(batch: Tensor, size: Tensor) -> Tensor:
     """Returns the greatest size within `size` that has the aspect ratio of the images."""
     now = op("Cast", op("Shape", batch)[1:3], DstT=_FLOAT)
     scale = op("Min", op("Cast", size, DstT=_FLOAT) / now, [0])
-    known, wanted = batch.get_shape().as_list()[1:3], constant_value(size)
-    if None not in known and wanted is not None:
+    known, requested = batch.get_shape().as_list()[1:3], constant_value(size)
+    if None not in known and requested is not None:
         import numpy as np
 
         shape = np.asarray(known, np.float32)
-        factor = (wanted.astype(np.float32) / shape).min()
+        factor = (requested.astype(np.float32) / shape).min()
         return constant(np.round(factor * shape).astype(np.int32))
     return op("Cast", op("Round", scale * now), DstT=_INT32)
 
@@ -273,8 +273,8 @@ def _inverse_transform(node: Operation, grad: Tensor, *fill: Tensor) -> Tensor:
     flat = (inverse / inverse[:, 8:9])[:, :8]
     attrs = {k: node.get_attr(k) for k in ("interpolation", "fill_mode")}
     size = op("Shape", image)[1:3]
-    made: Tensor = op(node.type, grad, flat, size, *fill, **attrs)
-    return made
+    result: Tensor = op(node.type, grad, flat, size, *fill, **attrs)
+    return result
 
 
 @gradient("ImageProjectiveTransformV2")

@@ -11,14 +11,14 @@ from headrace.graph.ops.linalg.solve_gradients import adjoint, product
 
 
 def _lower(x: Tensor) -> Tensor:
-    made: Tensor = op("MatrixBandPart", x, constant(-1, "int64"), constant(0, "int64"))
-    return made
+    result: Tensor = op("MatrixBandPart", x, constant(-1, "int64"), constant(0, "int64"))
+    return result
 
 
 def _halved_diagonal(x: Tensor) -> Tensor:
     part = op("MatrixDiagPart", x)
-    made: Tensor = op("MatrixSetDiag", x, part * constant(0.5, dtype=x.dtype.base_dtype))
-    return made
+    result: Tensor = op("MatrixSetDiag", x, part * constant(0.5, dtype=x.dtype.base_dtype))
+    return result
 
 
 @gradient("Cholesky")
@@ -28,8 +28,8 @@ def _cholesky_gradient(node: Operation, grad: Tensor) -> Tensor:
     unit = op("MatrixDiag", op("OnesLike", op("MatrixDiagPart", factor)))
     inverse = op("MatrixTriangularSolve", factor, unit, lower=True)
     middle = _lower(_halved_diagonal(product(factor, grad, adjoint_a=True)))
-    made = product(product(inverse, middle, adjoint_a=True), inverse)
-    return (made + adjoint(made)) * constant(0.5, dtype=made.dtype.base_dtype)
+    result = product(product(inverse, middle, adjoint_a=True), inverse)
+    return (result + adjoint(result)) * constant(0.5, dtype=result.dtype.base_dtype)
 
 
 @gradient("Qr")
@@ -75,8 +75,8 @@ def _reciprocal_gaps(values: Tensor) -> Tensor:
     gaps = op("ExpandDims", values, -2) - op("ExpandDims", values, -1)
     same = op("Equal", gaps, op("ZerosLike", gaps))
     safe = op("SelectV2", same, op("OnesLike", gaps), gaps)
-    made: Tensor = op("SelectV2", same, op("ZerosLike", gaps), op("Reciprocal", safe))
-    return made
+    result: Tensor = op("SelectV2", same, op("ZerosLike", gaps), op("Reciprocal", safe))
+    return result
 
 
 @gradient("Svd")
@@ -106,11 +106,11 @@ def _svd_gradient(node: Operation, into_s: Tensor, into_u: Tensor, into_v: Tenso
     if a.dtype.is_complex:
         turn = op("MatrixDiagPart", of_u - adjoint(of_u)) / s
         middle = middle + op("MatrixDiag", turn * constant(0.5, dtype=a.dtype.base_dtype))
-    made = product(product(u, middle), v, adjoint_b=True)
+    result = product(product(u, middle), v, adjoint_b=True)
     beside_u = (into_u - product(u, of_u)) / row
     beside_v = (into_v - product(v, of_v)) / row
-    made = made + product(beside_u, v, adjoint_b=True)
-    return made + product(u, beside_v, adjoint_b=True)
+    result = result + product(beside_u, v, adjoint_b=True)
+    return result + product(u, beside_v, adjoint_b=True)
 
 
 @gradient("SelfAdjointEigV2")
@@ -123,8 +123,8 @@ def _eigh_gradient(node: Operation, into_e: Tensor, into_v: Tensor) -> Tensor:
         inner = inner + _reciprocal_gaps(e) * product(v, into_v, adjoint_a=True)
     else:
         _, v = op("SelfAdjointEigV2", a, compute_v=True)
-    made = product(v, product(inner, v, adjoint_b=True))
-    return _halved_diagonal(_lower(made + adjoint(made)))
+    result = product(v, product(inner, v, adjoint_b=True))
+    return _halved_diagonal(_lower(result + adjoint(result)))
 
 
 @gradient("Eig")
@@ -141,10 +141,10 @@ def _eig_gradient(node: Operation, into_e: Tensor, into_v: Tensor) -> Tensor:
     else:
         _, v = op("Eig", a, compute_v=True, Tout=node.outputs[0].dtype.base_dtype)
         turned = adjoint(v)
-    made = op("MatrixSolve", turned, product(inner, turned))
+    result = op("MatrixSolve", turned, product(inner, turned))
     kind = a.dtype.base_dtype
-    made = real(made) if not kind.is_complex else made
-    return cast(made, kind)
+    result = real(result) if not kind.is_complex else result
+    return cast(result, kind)
 
 
 for _op_type in ("CholeskyGrad", "SelfAdjointEig"):

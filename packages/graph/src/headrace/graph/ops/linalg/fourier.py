@@ -87,10 +87,10 @@ def _padded(x: Tensor, length: Tensor, n: int, inverse: bool) -> Tensor:
     rank = x.get_shape().ndims
     if rank is None:
         return x
-    wanted = constant_value(length)
+    requested = constant_value(length)
     known = x.get_shape().as_list()[rank - n :]
-    if wanted is not None and None not in known:
-        sizes = [int(w) for w in wanted]
+    if requested is not None and None not in known:
+        sizes = [int(w) for w in requested]
         if inverse:
             sizes[-1] = sizes[-1] // 2 + 1 if sizes[-1] else 0
         ends = [max(0, w - int(k or 0)) for w, k in zip(sizes, known, strict=True)]
@@ -121,8 +121,8 @@ irfft3d = _real_transform("irfft3d", "IRFFT3D", 3, "The inverse of rfft3d")
 
 
 def _count(x: Tensor, n: int) -> Tensor:
-    made: Tensor = cast(reduce_prod(op("Shape", x)[-n:]), x.dtype.base_dtype)
-    return made
+    result: Tensor = cast(reduce_prod(op("Shape", x)[-n:]), x.dtype.base_dtype)
+    return result
 
 
 def _complex_gradients(n: int) -> None:
@@ -147,8 +147,8 @@ def _real_gradients(n: int) -> None:
         rank = _rank(x)
         whole = op("ConcatV2", [op("Shape", grad)[: rank - n], length], 0)
         full = op(f"IFFT{kind}", _cropped_or_padded(grad, whole, rank))
-        made = real(full) * cast(reduce_prod(length), x.dtype.base_dtype)
-        return [_cropped_or_padded(made, op("Shape", x), rank), None]
+        result = real(full) * cast(reduce_prod(length), x.dtype.base_dtype)
+        return [_cropped_or_padded(result, op("Shape", x), rank), None]
 
     @gradient(f"IRFFT{kind}")
     def inverse(node: Operation, grad: Tensor) -> list[Any]:
@@ -175,8 +175,8 @@ def _cropped_or_padded(x: Tensor, shape: Tensor, rank: int) -> Tensor:
     now = op("Shape", x)
     cut = op("Slice", x, np.zeros(rank, np.int32), op("Minimum", now, shape))
     more = op("Maximum", shape - now, constant(0))
-    made: Tensor = op("Pad", cut, op("Pack", [op("ZerosLike", more), more], axis=1))
-    return made
+    result: Tensor = op("Pad", cut, op("Pack", [op("ZerosLike", more), more], axis=1))
+    return result
 
 
 for _n in _PLAIN:

@@ -281,7 +281,7 @@ def tridiagonal_solve(
             rhs = matrix_transpose(rhs, conjugate=conjugate_rhs)
         if conjugate_rhs and (flat or not transpose_rhs) and rhs.dtype.is_complex:
             rhs = op("Conj", rhs)
-        made = op(
+        result = op(
             "TridiagonalSolve",
             compact,
             rhs,
@@ -289,8 +289,8 @@ def tridiagonal_solve(
             perturb_singular=perturb_singular,
         )
         if flat:
-            return op("Squeeze", made, squeeze_dims=[-1])
-        return matrix_transpose(made) if transpose_rhs else made
+            return op("Squeeze", result, squeeze_dims=[-1])
+        return matrix_transpose(result) if transpose_rhs else result
 
 
 def tridiagonal_matmul(

@@ -56,24 +56,24 @@ def norm(
     with name_scope(name, "norm", [tensor]):
         tensor = convert_to_tensor(tensor)
         if ord in ("fro", "euclidean") or ord == 2 and not matrices:
-            made = op("Sqrt", reduce_sum(tensor * conj(tensor), axes, keepdims=True))
+            result = op("Sqrt", reduce_sum(tensor * conj(tensor), axes, keepdims=True))
         elif matrices and ord == 2:
             return _greatest_singular(tensor, axes, keep)
         elif ord == 1:
             first = axes[0] if matrices else axes
-            made = reduce_sum(absolute(tensor), first, keepdims=True)
-            made = reduce_max(made, axes[1], keepdims=True) if matrices else made
+            result = reduce_sum(absolute(tensor), first, keepdims=True)
+            result = reduce_max(result, axes[1], keepdims=True) if matrices else result
         elif ord == np.inf:
-            made = absolute(tensor)
-            made = reduce_sum(made, axes[1], keepdims=True) if matrices else made
-            made = reduce_max(made, axes[0] if matrices else axes, keepdims=True)
+            result = absolute(tensor)
+            result = reduce_sum(result, axes[1], keepdims=True) if matrices else result
+            result = reduce_max(result, axes[0] if matrices else axes, keepdims=True)
         else:
             power = reduce_sum(op("Pow", absolute(tensor), _like(ord, tensor)), axes, keepdims=True)
-            made = op("Pow", power, _like(1.0 / ord, power))
+            result = op("Pow", power, _like(1.0 / ord, power))
         if keep:
-            return made
+            return result
         dims = list(axes) if matrices else [axes] if axes is not None else None
-        return op("Squeeze", made, squeeze_dims=dims)
+        return op("Squeeze", result, squeeze_dims=dims)
 
 
 def _like(value: float, tensor: Tensor) -> Tensor:
@@ -86,10 +86,10 @@ def _greatest_singular(tensor: Tensor, axes: tuple[int, int], keep: bool) -> Ten
     rows, columns = (a + rank if a < 0 else a for a in axes)
     others = [i for i in range(rank) if i not in (rows, columns)]
     values = svd(op("Transpose", tensor, [*others, rows, columns]), compute_uv=False)
-    made = reduce_max(values, -1)
+    result = reduce_max(values, -1)
     for axis in sorted((rows, columns)) if keep else ():
-        made = op("ExpandDims", made, axis)
-    return made
+        result = op("ExpandDims", result, axis)
+    return result
 
 
 def normalize(
@@ -165,5 +165,5 @@ def pinv(
         kept = op("Greater", s, limit)
         inverse = op("SelectV2", kept, s, _like(np.inf, s))
         scaled = op("RealDiv", v, cast(op("ExpandDims", inverse, -2), v.dtype.base_dtype))
-        made: Tensor = matmul(scaled, matrix_transpose(u, conjugate=True))
-        return made
+        result: Tensor = matmul(scaled, matrix_transpose(u, conjugate=True))
+        return result

@@ -18,8 +18,8 @@ from headrace.graph.ops.elementwise.elementwise import cast, conj, real
 
 def product(a: Tensor, b: Tensor, adjoint_a: bool = False, adjoint_b: bool = False) -> Tensor:
     """Computes a b, with adjoints on request."""
-    made: Tensor = op("BatchMatMulV2", a, b, adj_x=adjoint_a, adj_y=adjoint_b)
-    return made
+    result: Tensor = op("BatchMatMulV2", a, b, adj_x=adjoint_a, adj_y=adjoint_b)
+    return result
 
 
 def adjoint(x: Tensor) -> Tensor:
@@ -75,8 +75,8 @@ def _triangular_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
 
 def _half(x: Tensor, lower: bool) -> Tensor:
     band = [constant(n, "int64") for n in ((-1, 0) if lower else (0, -1))]
-    made: Tensor = op("MatrixBandPart", x, *band)
-    return made
+    result: Tensor = op("MatrixBandPart", x, *band)
+    return result
 
 
 def _summed(grad: Tensor, source: Tensor) -> Tensor:
@@ -102,8 +102,8 @@ def _least_squares_gradient(node: Operation, grad: Tensor) -> list[Any]:
         return [*rule(a, b, level, x, grad), None]
     sizes = op("Shape", a)[-2:]
     tall = op("GreaterEqual", sizes[0], sizes[1])
-    made = cond(tall, lambda: _tall(a, b, level, x, grad), lambda: _wide(a, b, level, x, grad))
-    return [*made, None]
+    result = cond(tall, lambda: _tall(a, b, level, x, grad), lambda: _wide(a, b, level, x, grad))
+    return [*result, None]
 
 
 def _factor(a: Tensor, level: Tensor, tall: bool) -> Tensor:
@@ -155,8 +155,8 @@ def _kron(a: Tensor, b: Tensor) -> Tensor:
     """Returns [..., i, j, k, l] = a[..., i, k] * b[..., j, l]."""
     spread_a = op("ExpandDims", op("ExpandDims", a, -2), -1)
     spread_b = op("ExpandDims", op("ExpandDims", b, -3), -2)
-    made: Tensor = spread_a * spread_b
-    return made
+    result: Tensor = spread_a * spread_b
+    return result
 
 
 @gradient("MatrixExponential")
@@ -166,8 +166,8 @@ def _exponential_gradient(node: Operation, grad: Tensor) -> Tensor:
     size = op("Shape", turned)[-1]
     top = op("ConcatV2", [turned, grad], -1)
     below = op("ConcatV2", [op("ZerosLike", turned), turned], -1)
-    made = op("MatrixExponential", op("ConcatV2", [top, below], -2))
-    return made[..., :size, size:]
+    result = op("MatrixExponential", op("ConcatV2", [top, below], -2))
+    return result[..., :size, size:]
 
 
 # ---- tridiagonal ---------------------------------------------------------------------------
@@ -188,8 +188,8 @@ def _padded(x: Tensor, before: int, after: int) -> Tensor:
     if rank is None:
         raise ValueError("the gradient of a tridiagonal system needs the rank of its operands")
     pads = [[0, 0]] * (rank - 2) + [[before, after], [0, 0]]
-    made: Tensor = op("Pad", x, pads)
-    return made
+    result: Tensor = op("Pad", x, pads)
+    return result
 
 
 @gradient("TridiagonalSolve")

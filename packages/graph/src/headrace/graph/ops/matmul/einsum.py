@@ -45,12 +45,12 @@ def _einsum_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
     equation = equation.decode() if isinstance(equation, bytes) else equation
     left, _, right = equation.partition("->")
     terms = left.split(",")
-    made = []
+    result = []
     for i, term in enumerate(terms):
         others = [t for j, t in enumerate(terms) if j != i]
         operands = [conj(t) for j, t in enumerate(node.inputs) if j != i]
-        made.append(_of_operand(node.inputs[i], term, [right, *others], [grad, *operands]))
-    return made
+        result.append(_of_operand(node.inputs[i], term, [right, *others], [grad, *operands]))
+    return result
 
 
 def _of_operand(x: Tensor, term: str, spread: list[str], tensors: list[Tensor]) -> Tensor:
@@ -65,7 +65,7 @@ def _of_operand(x: Tensor, term: str, spread: list[str], tensors: list[Tensor]) 
         return part
     # labels summed in this operand only are broadcast; repeated labels are put on the diagonal
     fresh = iter(c for c in string.ascii_letters if c not in "".join([term, *spread]))
-    operands, said, final = [part], [(_DOTS if _DOTS in term else "") + known], ""
+    operands, text, final = [part], [(_DOTS if _DOTS in term else "") + known], ""
     for place, letter in _places(term):
         if letter == _DOTS:
             final += letter
@@ -74,13 +74,13 @@ def _of_operand(x: Tensor, term: str, spread: list[str], tensors: list[Tensor]) 
         if letter in final:
             twin = next(fresh)
             operands.append(op("MatrixDiag", ones))
-            said.append(letter + twin)
+            text.append(letter + twin)
             letter = twin
         elif letter not in known:
             operands.append(ones)
-            said.append(letter)
+            text.append(letter)
         final += letter
-    return op("Einsum", operands, equation=f"{','.join(said)}->{final}")
+    return op("Einsum", operands, equation=f"{','.join(text)}->{final}")
 
 
 def _one(x: Tensor) -> Tensor:
@@ -90,10 +90,10 @@ def _one(x: Tensor) -> Tensor:
 def _places(term: str) -> list[tuple[int, str]]:
     """Maps labels (and "...") to dimensions; those after "..." are negative."""
     before, dots, after = term.partition(_DOTS)
-    made = list(enumerate(before))
+    result = list(enumerate(before))
     if dots:
-        made.append((len(before), dots))
-    return made + [(i - len(after), c) for i, c in enumerate(after)]
+        result.append((len(before), dots))
+    return result + [(i - len(after), c) for i, c in enumerate(after)]
 
 
 def _unbroadcast(part: Tensor, x: Tensor, term: str, known: int) -> Tensor:

@@ -185,7 +185,7 @@ def _batch_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
 
 def _batch_matmul_v2_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
     """Same as the gradient of BatchMatMul, summed over broadcast batch dimensions."""
-    made = _batch_gradients(node, grad)
+    result = _batch_gradients(node, grad)
     x, y = node.inputs
     dims_x, dims_y = x._shape, y._shape  # noqa: SLF001
     if (
@@ -194,11 +194,11 @@ def _batch_matmul_v2_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
         and dims_x[:-2] == dims_y[:-2]
         and None not in dims_x[:-2]
     ):
-        return made
+        return result
     shapes = [op("Shape", x), op("Shape", y)]
     batches = [op("StridedSlice", s, [0], [-2], [1], begin_mask=1) for s in shapes]
     axes = op("BroadcastGradientArgs", batches[0], batches[1])
-    return [op("Reshape", op("Sum", g, axes[i]), shapes[i]) for i, g in enumerate(made)]
+    return [op("Reshape", op("Sum", g, axes[i]), shapes[i]) for i, g in enumerate(result)]
 
 
 gradient("BatchMatMulV2")(_batch_matmul_v2_gradient)
@@ -211,11 +211,11 @@ def _sparse_matmul_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
     turn_a, turn_b = bool(node.get_attr("transpose_a")), bool(node.get_attr("transpose_b"))
 
     def product(x: Tensor, y: Tensor, turn_x: bool, turn_y: bool, like: Tensor) -> Tensor:
-        made = op("SparseMatMul", x, y, transpose_a=turn_x, transpose_b=turn_y)
+        result = op("SparseMatMul", x, y, transpose_a=turn_x, transpose_b=turn_y)
         return (
-            op("Cast", made, DstT=like.dtype.base_dtype)
-            if (like.dtype.base_dtype is not made.dtype.base_dtype)
-            else made
+            op("Cast", result, DstT=like.dtype.base_dtype)
+            if (like.dtype.base_dtype is not result.dtype.base_dtype)
+            else result
         )
 
     first = product(b, grad, turn_b, True, a) if turn_a else product(grad, b, False, not turn_b, a)

@@ -85,7 +85,7 @@ def fused_batch_norm(
     scale = convert_to_tensor(scale, name="scale")
     offset = convert_to_tensor(offset, name="offset")
     empty = [constant([], dtype="float32") if v is None else v for v in (mean, variance)]
-    made = op(
+    result = op(
         "FusedBatchNormV3",
         x,
         scale,
@@ -97,7 +97,7 @@ def fused_batch_norm(
         exponential_avg_factor=exponential_avg_factor,
         name=name,
     )
-    return made[0], made[1], made[2]
+    return result[0], result[1], result[2]
 
 
 def batch_norm_with_global_normalization(
@@ -195,8 +195,8 @@ def _fused_gradient(version: str) -> None:
             empty = constant([], dtype=kept[0].dtype.base_dtype)
             kept.append(node.outputs[5] if training else empty)
         attrs = {k: node.get_attr(k) for k in ("epsilon", "data_format", "is_training")}
-        made = op(f"FusedBatchNormGrad{version}", grad, x, scale, *kept, **attrs)
-        return [made[0], made[1], made[2], None, None]
+        result = op(f"FusedBatchNormGrad{version}", grad, x, scale, *kept, **attrs)
+        return [result[0], result[1], result[2], None, None]
 
     @gradient(f"FusedBatchNormGrad{version}")
     def second(node: Operation, *grads: Any) -> list[Any]:

@@ -171,7 +171,7 @@ def _max_pool_grad_grad_gradient(node: Operation, grad: Tensor) -> list[Any]:
 @gradient("MaxPoolV2")
 def _max_pool_v2_gradient(node: Operation, grad: Tensor) -> list[Any]:
     x, ksize, strides = node.inputs
-    made = op(
+    result = op(
         "MaxPoolGradV2",
         x,
         node.outputs[0],
@@ -181,7 +181,7 @@ def _max_pool_v2_gradient(node: Operation, grad: Tensor) -> list[Any]:
         padding=node.get_attr("padding"),
         data_format=node.get_attr("data_format"),
     )
-    return [made, None, None]
+    return [result, None, None]
 
 
 @gradient("MaxPoolWithArgmax")

@@ -40,8 +40,8 @@ def _pooled(
         axis = 3 if first else 2
         wide, far = ([*s[:axis], 1, *s[axis:]] for s in (window, steps))
         deep = op("ExpandDims", x, axis)
-        made = _pooled(kind, deep, wide, far, padding, "NCHW" if first else "NHWC", None)
-        return op("Squeeze", made, squeeze_dims=[axis], name=name)
+        result = _pooled(kind, deep, wide, far, padding, "NCHW" if first else "NHWC", None)
+        return op("Squeeze", result, squeeze_dims=[axis], name=name)
     attrs: dict[str, Any] = {"padding": padding}
     if not isinstance(padding, str):
         flat = [p for pair in padding for p in pair]
@@ -288,5 +288,5 @@ def erosion2d(
     """Computes the grayscale erosion: the minimum of patch - kernel; see dilation2d."""
     with name_scope(name, "erosion2d", [value, kernel]) as scope:
         turned = op("ReverseV2", kernel, [0, 1])
-        made = dilation2d(-convert_to_tensor(value), turned, strides, rates, padding)
-        return op("Neg", made, name=scope)
+        result = dilation2d(-convert_to_tensor(value), turned, strides, rates, padding)
+        return op("Neg", result, name=scope)

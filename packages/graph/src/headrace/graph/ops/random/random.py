@@ -46,17 +46,17 @@ def random_uniform(
       seed: op seed, see set_random_seed.
     Raises: ValueError for an integer dtype without maxval.
     """
-    wanted = as_dtype(dtype)
+    requested = as_dtype(dtype)
     if maxval is None:
-        if wanted.is_integer:
-            raise ValueError(f"Must specify maxval for integer dtype {wanted.name}")
+        if requested.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {requested.name}")
         maxval = 1
     with name_scope(name or "random_uniform") as scope:
-        low = convert_to_tensor(minval, dtype=wanted, name="min")
-        high = convert_to_tensor(maxval, dtype=wanted, name="max")
-        if wanted.is_integer:
+        low = convert_to_tensor(minval, dtype=requested, name="min")
+        high = convert_to_tensor(maxval, dtype=requested, name="max")
+        if requested.is_integer:
             return op("RandomUniformInt", _shape(shape), low, high, name=scope, **_seeds(seed))
-        unit = op("RandomUniform", _shape(shape), dtype=wanted, **_seeds(seed))
+        unit = op("RandomUniform", _shape(shape), dtype=requested, **_seeds(seed))
         return op("AddV2", unit * (high - low), low, name=scope)
 
 
@@ -89,11 +89,11 @@ def truncated_normal(
 def _normal(
     op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
 ) -> Tensor:
-    wanted = as_dtype(dtype)
+    requested = as_dtype(dtype)
     with name_scope(name) as scope:
-        middle = convert_to_tensor(mean, dtype=wanted, name="mean")
-        spread = convert_to_tensor(stddev, dtype=wanted, name="stddev")
-        unit = op(op_type, _shape(shape), dtype=wanted, **_seeds(seed))
+        middle = convert_to_tensor(mean, dtype=requested, name="mean")
+        spread = convert_to_tensor(stddev, dtype=requested, name="stddev")
+        unit = op(op_type, _shape(shape), dtype=requested, **_seeds(seed))
         return op("AddV2", unit * spread, middle, name=scope)
 
 
@@ -165,13 +165,15 @@ def random_gamma(
 ) -> Tensor:
     """Samples from Gamma(alpha, beta). Returns: shape + broadcast shape of alpha and beta."""
     with name_scope(name or "random_gamma"):
-        wanted = as_dtype(dtype)
-        alpha = convert_to_tensor(alpha, dtype=wanted, name="alpha")
-        beta = convert_to_tensor(1 if beta is None else beta, dtype=wanted, name="beta")
+        requested = as_dtype(dtype)
+        alpha = convert_to_tensor(alpha, dtype=requested, name="alpha")
+        beta = convert_to_tensor(1 if beta is None else beta, dtype=requested, name="beta")
         alpha = alpha + op("ZerosLike", beta)
         drawn = op("RandomGamma", _shape(shape), alpha, **_seeds(seed)) / beta
         return op(
-            "Maximum", drawn, constant(wanted.as_numpy_dtype(0) + _tiny(wanted), dtype=wanted)
+            "Maximum",
+            drawn,
+            constant(requested.as_numpy_dtype(0) + _tiny(requested), dtype=requested),
         )
 
 
@@ -235,9 +237,9 @@ def dropout(
         drawn = op("RandomUniform", shape, dtype=x.dtype.base_dtype, **_seeds(seed))
         keep = op("Cast", op("GreaterEqual", drawn, rate), DstT=x.dtype.base_dtype)
         one = constant(1.0, dtype=x.dtype.base_dtype)
-        made = x * (one / (one - rate)) * keep
-        made.set_shape(x.get_shape())
-        return made
+        result = x * (one / (one - rate)) * keep
+        result.set_shape(x.get_shape())
+        return result
 
 
 # ---- gradients -----------------------------------------------------------------------------

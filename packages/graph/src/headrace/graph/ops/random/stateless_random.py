@@ -31,24 +31,24 @@ def stateless_uniform(
       dtype: dtype of the result.
     Raises: ValueError for an integer dtype with only one bound.
     """
-    wanted = as_dtype(dtype)
-    if wanted.is_integer:
+    requested = as_dtype(dtype)
+    if requested.is_integer:
         if (minval is None) != (maxval is None):
             raise ValueError(
-                f"For integer dtype {wanted.name}, minval and maxval must be both `None` or both "
-                f"non-`None`; got minval={minval} and maxval={maxval}"
+                f"For integer dtype {requested.name}, minval and maxval must be both `None` or "
+                f"both non-`None`; got minval={minval} and maxval={maxval}"
             )
     elif maxval is None:
         maxval = 1
     with name_scope(name or "stateless_random_uniform") as scope:
-        if wanted.is_integer and minval is None:
-            return op("StatelessRandomUniformFullInt", _shape(shape), seed, dtype=wanted,
+        if requested.is_integer and minval is None:
+            return op("StatelessRandomUniformFullInt", _shape(shape), seed, dtype=requested,
                       name=scope)  # fmt: skip
-        low = convert_to_tensor(minval, dtype=wanted, name="min")
-        high = convert_to_tensor(maxval, dtype=wanted, name="max")
-        if wanted.is_integer:
+        low = convert_to_tensor(minval, dtype=requested, name="min")
+        high = convert_to_tensor(maxval, dtype=requested, name="max")
+        if requested.is_integer:
             return op("StatelessRandomUniformInt", _shape(shape), seed, low, high, name=scope)
-        unit = op("StatelessRandomUniform", _shape(shape), seed, dtype=wanted)
+        unit = op("StatelessRandomUniform", _shape(shape), seed, dtype=requested)
         return op("AddV2", unit * (high - low), low, name=scope)
 
 
@@ -81,11 +81,11 @@ def stateless_truncated_normal(
 def _normal(
     op_type: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str
 ) -> Tensor:
-    wanted = as_dtype(dtype)
+    requested = as_dtype(dtype)
     with name_scope(name) as scope:
-        middle = convert_to_tensor(mean, dtype=wanted, name="mean")
-        spread = convert_to_tensor(stddev, dtype=wanted, name="stddev")
-        unit = op(op_type, _shape(shape), seed, dtype=wanted)
+        middle = convert_to_tensor(mean, dtype=requested, name="mean")
+        spread = convert_to_tensor(stddev, dtype=requested, name="stddev")
+        unit = op(op_type, _shape(shape), seed, dtype=requested)
         return op("AddV2", unit * spread, middle, name=scope)
 
 

@@ -27,10 +27,10 @@ def _gather_gradients(grad: Tensor, numbers: Tensor, count: Tensor) -> Tensor:
     return op("UnsortedSegmentSum", grad, numbers, count)
 
 
-def _values_at(values: Tensor, indices: Tensor, wanted: Tensor) -> Tensor:
+def _values_at(values: Tensor, indices: Tensor, requested: Tensor) -> Tensor:
     """Returns the values at the wanted indices, 0 for missing entries; both are sorted."""
-    none = op("Slice", wanted, [0, 0], [0, -1])
-    return op("SparseAddGrad", values, wanted, none, indices)[0]
+    none = op("Slice", requested, [0, 0], [0, -1])
+    return op("SparseAddGrad", values, requested, none, indices)[0]
 
 
 def _conj(x: Tensor) -> Tensor:
@@ -76,8 +76,8 @@ def _split_gradient(node: Operation, *grads: Any) -> list[Any]:
 
 @gradient("SparseSlice")
 def _slice_gradient(node: Operation, _: Any, grad: Tensor, __: Any) -> list[Any]:
-    made = op("SparseSliceGrad", grad, node.inputs[0], node.inputs[3], node.outputs[0])
-    return [None, made, None, None, None]
+    created = op("SparseSliceGrad", grad, node.inputs[0], node.inputs[3], node.outputs[0])
+    return [None, created, None, None, None]
 
 
 @gradient("SparseSliceGrad")
@@ -212,10 +212,10 @@ def _matmul_gradient(node: Operation, grad: Tensor) -> list[Any]:
     rows, columns = op("Unpack", indices, num=2, axis=1)
     right = _conj(op("Transpose", b, [1, 0])) if adjoint_b else b
     if adjoint_a:
-        made = _conj(op("GatherV2", grad, columns, 0)) * op("GatherV2", right, rows, 0)
+        created = _conj(op("GatherV2", grad, columns, 0)) * op("GatherV2", right, rows, 0)
     else:
-        made = op("GatherV2", grad, rows, 0) * _conj(op("GatherV2", right, columns, 0))
-    return [None, op("Sum", made, [1]), None, grad_b]
+        created = op("GatherV2", grad, rows, 0) * _conj(op("GatherV2", right, columns, 0))
+    return [None, op("Sum", created, [1]), None, grad_b]
 
 
 # ---- reductions ----------------------------------------------------------------------------

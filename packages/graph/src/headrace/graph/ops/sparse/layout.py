@@ -30,13 +30,13 @@ def reshape(sp_input: SparseLike, shape: TensorLike, name: str | None = None) ->
     """Reshapes a sparse tensor; one dimension may be -1."""
     x = as_sparse(sp_input)
     with name_scope(name or "SparseReshape") as scope:
-        wanted = convert_to_tensor(shape, dtype="int64")
-        indices, dims = op("SparseReshape", x.indices, x.dense_shape, wanted, name=scope)
-        known = constant_value(wanted)
+        requested = convert_to_tensor(shape, dtype="int64")
+        indices, dims = op("SparseReshape", x.indices, x.dense_shape, requested, name=scope)
+        known = constant_value(requested)
         if known is not None and (known >= 0).all():
             # the op fails unless the number of elements is equal
             with control_dependencies([dims]):
-                dims = op("Identity", wanted)
+                dims = op("Identity", requested)
         return SparseTensor(indices, op("Identity", x.values), dims)
 
 
@@ -114,7 +114,7 @@ def concat(
             raise ValueError("sparse_concat: the rank must be known where dimensions expand")
         here = [i == axis % rank for i in range(rank)]
         shapes = [op("SelectV2", here, shape, widest) for shape in shapes]
-    made = op(
+    result = op(
         "SparseConcat",
         [x.indices for x in inputs],
         [x.values for x in inputs],
@@ -122,7 +122,7 @@ def concat(
         concat_dim=axis,
         name=name,
     )
-    return SparseTensor(*made)
+    return SparseTensor(*result)
 
 
 def split(
@@ -256,12 +256,12 @@ def merge(
         kept = op("Slice", values.indices, [0, 0], op("Pack", [-1, _rank(values) - 1]))
         extents = [op("Cast", convert_to_tensor(n), DstT="int64") for n in sizes]
         lead = op("Slice", values.dense_shape, [0], op("ExpandDims", _rank(values) - 1, 0))
-        made = SparseTensor(
+        result = SparseTensor(
             op("ConcatV2", [kept, *columns], 1),
             values.values,
             op("ConcatV2", [lead, op("Pack", extents)], 0),
         )
-        return made if already_sorted else reorder(made)
+        return result if already_sorted else reorder(result)
 
 
 def to_indicator(sp_input: SparseLike, vocab_size: TensorLike, name: str | None = None) -> Tensor:

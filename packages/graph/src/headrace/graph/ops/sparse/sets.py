@@ -20,9 +20,9 @@ def set_size(a: TensorLike | SparseLike, validate_indices: bool = True) -> Tenso
     Returns: [...] int32.
     """
     x = as_sparse(a)
-    made = op("SetSize", *triplet(x), validate_indices=validate_indices)
-    made.set_shape(x.get_shape()[:-1])
-    return made
+    result = op("SetSize", *triplet(x), validate_indices=validate_indices)
+    result.set_shape(x.get_shape()[:-1])
+    return result
 
 
 def _operands(a: Any, b: Any) -> tuple[Any, Any, bool]:
@@ -37,13 +37,13 @@ def _operands(a: Any, b: Any) -> tuple[Any, Any, bool]:
 def _operation(a: Any, b: Any, name: str, validate_indices: bool) -> SparseTensor:
     attrs: dict[str, Any] = {"set_operation": name, "validate_indices": validate_indices}
     if isinstance(a, SparseTensor):
-        made = op("SparseToSparseSetOperation", *triplet(a), *triplet(b), **attrs)
+        result = op("SparseToSparseSetOperation", *triplet(a), *triplet(b), **attrs)
     elif isinstance(b, SparseTensor):
-        made = op("DenseToSparseSetOperation", a, *triplet(b), **attrs)
+        result = op("DenseToSparseSetOperation", a, *triplet(b), **attrs)
     else:
-        made = op("DenseToDenseSetOperation", a, b, **attrs)
+        result = op("DenseToDenseSetOperation", a, b, **attrs)
     ranks = [known_rank(x) if isinstance(x, SparseTensor) else x.get_shape().ndims for x in (a, b)]
-    return sparse_of(made, ranks[0] or ranks[1])
+    return sparse_of(result, ranks[0] or ranks[1])
 
 
 def set_intersection(

@@ -102,7 +102,7 @@ def to_dense(
         default_value = "" if x.dtype.base_dtype.name == "string" else 0
         if x.dtype.base_dtype.name == "bool":
             default_value = False
-    made = op(
+    result = op(
         "SparseToDense",
         x.indices,
         x.dense_shape,
@@ -111,8 +111,8 @@ def to_dense(
         validate_indices=validate_indices,
         name=name,
     )
-    made.set_shape(x.get_shape())
-    return made
+    result.set_shape(x.get_shape())
+    return result
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
@@ -229,9 +229,9 @@ def sparse_dense_matmul(
     with name_scope(name or "SparseTensorDenseMatMul"):
         if isinstance(b, sparse) and not isinstance(sp_a, sparse):
             # (a b) = (b' a')'
-            made = sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
-            turned = op("Transpose", made, [1, 0])
-            return op("Conj", turned) if made.dtype.is_complex else turned
+            result = sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
+            turned = op("Transpose", result, [1, 0])
+            return op("Conj", turned) if result.dtype.is_complex else turned
         a = as_sparse(sp_a)
         return op(
             "SparseTensorDenseMatMul", *triplet(a), b, adjoint_a=adjoint_a, adjoint_b=adjoint_b
@@ -278,13 +278,13 @@ def _reduction(kind: str, summary: str, sparse: bool) -> SparseReduction:
             axes: Any = op("Range", 0, op("Size", x.dense_shape), 1)
         else:
             axes = convert_to_tensor(axis, dtype="int32", name="reduction_axes")
-        made = op(
+        result = op(
             f"SparseReduce{kind}{'Sparse' if sparse else ''}", *triplet(x), axes, keep_dims=keep
         )
         if sparse:
-            return sparse_of(made, known_rank(x) if keep else None)
-        _set_reduced(made, x, axes, keep)
-        return made
+            return sparse_of(result, known_rank(x) if keep else None)
+        _set_reduced(result, x, axes, keep)
+        return result
 
     function.__name__ = function.__qualname__ = (
         f"reduce_{kind.lower()}{'_sparse' if sparse else ''}"
@@ -300,19 +300,19 @@ def _reduction(kind: str, summary: str, sparse: bool) -> SparseReduction:
     return function
 
 
-def _set_reduced(made: Tensor, x: SparseTensor, axes: Tensor, keep: bool) -> None:
+def _set_reduced(result: Tensor, x: SparseTensor, axes: Tensor, keep: bool) -> None:
     """Sets the static shape of a reduction, if shape and axes are known."""
     dims, places = x.get_shape(), constant_value(axes)
     if dims.ndims is None:
         return
     if places is None:
-        made.set_shape([1] * dims.ndims if keep else [])
+        result.set_shape([1] * dims.ndims if keep else [])
         return
     reduced = {int(a) % max(dims.ndims, 1) for a in places.reshape(-1)}
     left = [
         1 if i in reduced else d for i, d in enumerate(dims.as_list()) if keep or i not in reduced
     ]
-    made.set_shape(left)
+    result.set_shape(left)
 
 
 reduce_sum = _reduction("Sum", "The sum", False)
@@ -359,7 +359,7 @@ def _cross(
     def text_or_int64(x: Tensor) -> Tensor:
         return x if x.dtype.base_dtype.name == "string" else op("Cast", x, DstT="int64")
 
-    made = op(
+    result = op(
         "SparseCross",
         [x.indices for x in sparse],
         [text_or_int64(x.values) for x in sparse],
@@ -372,7 +372,7 @@ def _cross(
         internal_type=as_dtype(internal),
         name=name,
     )
-    return sparse_of(made, 2)
+    return sparse_of(result, 2)
 
 
 def edit_distance(
@@ -386,9 +386,9 @@ def edit_distance(
     Returns: [...] float32.
     """
     one, other = as_sparse(hypothesis), as_sparse(truth)
-    made = op("EditDistance", *triplet(one), *triplet(other), normalize=normalize, name=name)
+    result = op("EditDistance", *triplet(one), *triplet(other), normalize=normalize, name=name)
     sizes, others = one.get_shape(), other.get_shape()
     if sizes.is_fully_defined() and others.is_fully_defined():
         pairs = zip(sizes.as_list()[:-1], others.as_list()[:-1])
-        made.set_shape([max(int(a or 0), int(b or 0)) for a, b in pairs])
-    return made
+        result.set_shape([max(int(a or 0), int(b or 0)) for a, b in pairs])
+    return result

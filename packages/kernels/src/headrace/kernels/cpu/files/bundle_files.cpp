@@ -90,12 +90,12 @@ std::vector<std::string> files_of(const std::string& prefix) {
 
 // Never the number of the bundle that is replaced, since the two would then share file names
 // before the index says which of them counts.
-int64_t shard_count(const std::string& prefix, int64_t wanted) {
-  if (!disk::exists(index_path(prefix))) return wanted;
+int64_t shard_count(const std::string& prefix, int64_t requested) {
+  if (!disk::exists(index_path(prefix))) return requested;
   try {
-    return Reader(prefix).shards() == wanted ? wanted + 1 : wanted;
+    return Reader(prefix).shards() == requested ? requested + 1 : requested;
   } catch (const Failure&) {
-    return wanted;  // damaged already
+    return requested;  // corrupted already
   }
 }
 

@@ -41,7 +41,7 @@ hr_bundle_entry Reader::find(const std::string& name) {
                                     std::to_string(values_.size())};
   hr_bundle_entry entry;
   if (!hr_bundle_parse_entry(found->second.data, found->second.size, &entry)) {
-    hr_bundle_lost(&bundle_, ("the entry of '" + name + "' is damaged").c_str());
+    hr_bundle_lost(&bundle_, ("the entry of '" + name + "' is corrupted").c_str());
     fail();
   }
   return entry;

@@ -50,7 +50,7 @@ uint32_t write_strings(const hr_tensor* t, disk::Output* file) {
 }
 
 std::string slice_message(const Slice& slice) {
-  protobuf::Message made;
+  protobuf::Message created;
   for (size_t i = 0; i < slice.starts.size(); ++i) {
     std::string extent;
     if (slice.lengths[i] >= 0) {
@@ -58,20 +58,20 @@ std::string slice_message(const Slice& slice) {
       extent.push_back(16);  // a length of 0 is a length, too
       protobuf::varint(&extent, uint64_t(slice.lengths[i]));
     }
-    made.always(1, std::string_view(extent));
+    created.always(1, std::string_view(extent));
   }
-  return made.bytes();
+  return created.bytes();
 }
 
 }  // namespace
 
 std::string Entry::encoded() const {
-  protobuf::Message shape, made;
+  protobuf::Message shape, created;
   for (int64_t dim : dims) shape.always(2, protobuf::Message().number(1, uint64_t(dim)));
-  made.number(1, uint64_t(dtype)).always(2, shape).number(3, uint64_t(shard));
-  made.number(4, uint64_t(offset)).number(5, uint64_t(size)).fixed32(6, crc);
-  for (const std::string& slice : slices) made.always(7, std::string_view(slice));
-  return made.bytes();
+  created.number(1, uint64_t(dtype)).always(2, shape).number(3, uint64_t(shard));
+  created.number(4, uint64_t(offset)).number(5, uint64_t(size)).fixed32(6, crc);
+  for (const std::string& slice : slices) created.always(7, std::string_view(slice));
+  return created.bytes();
 }
 
 // ---- slices -------------------------------------------------------------------------------------

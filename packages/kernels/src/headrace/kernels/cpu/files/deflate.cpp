@@ -98,15 +98,15 @@ std::string packed(std::string_view bytes) {
 }
 
 std::string stored(std::string_view bytes) {
-  std::string made;
+  std::string created;
   do {
     const size_t n = std::min<size_t>(65535, bytes.size());
-    made.push_back(char(n == bytes.size()));
-    for (size_t part : {n, ~n}) made.push_back(char(part)), made.push_back(char(part >> 8));
-    made.append(bytes.substr(0, n));
+    created.push_back(char(n == bytes.size()));
+    for (size_t part : {n, ~n}) created.push_back(char(part)), created.push_back(char(part >> 8));
+    created.append(bytes.substr(0, n));
     bytes.remove_prefix(n);
   } while (!bytes.empty());
-  return made;
+  return created;
 }
 
 }  // namespace
@@ -123,12 +123,12 @@ uint32_t adler32(std::string_view bytes) {
 }
 
 std::string zlib_compressed(std::string_view bytes) {
-  std::string made = "\x78\x01", body = packed(bytes);
+  std::string created = "\x78\x01", body = packed(bytes);
   if (body.size() > bytes.size() + 5 * (bytes.size() / 65535 + 1)) body = stored(bytes);
-  made += body;
+  created += body;
   const uint32_t check = adler32(bytes);
-  for (int shift = 24; shift >= 0; shift -= 8) made.push_back(char(check >> shift));
-  return made;
+  for (int shift = 24; shift >= 0; shift -= 8) created.push_back(char(check >> shift));
+  return created;
 }
 
 }  // namespace hr

@@ -154,7 +154,7 @@ void inflate(Source* from, size_t most, std::string* to) {
         from->to_byte();
         const uint32_t size = from->bits(16);
         if (from->bits(16) != (~size & 0xffff))
-          throw Corruption{"its compressed data has a damaged block"};
+          throw Corruption{"its compressed data has a corrupted block"};
         append(to, from->take(size), most);
         break;
       }

@@ -10,13 +10,13 @@ namespace hr {
 
 uint32_t crc32(std::string_view bytes) {
   static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> made{};
+    std::array<uint32_t, 256> created{};
     for (uint32_t i = 0; i < 256; ++i) {
       uint32_t c = i;
       for (int k = 0; k < 8; ++k) c = c & 1 ? 0xedb88320u ^ c >> 1 : c >> 1;
-      made[i] = c;
+      created[i] = c;
     }
-    return made;
+    return created;
   }();
   uint32_t crc = ~0u;
   for (char byte : bytes) crc = table[(crc ^ uint8_t(byte)) & 255] ^ crc >> 8;
@@ -39,8 +39,8 @@ void put_chunk(std::string* to, const char* name, std::string_view data) {
 // The rows, each behind the number of its filter. Filter 2 keeps what changed against the row
 // above, which is little in a smooth picture; in noise nothing helps.
 std::string filtered(const uint8_t* octets, int64_t rows, int64_t bytes) {
-  std::string made;
-  made.reserve(size_t(rows * (bytes + 1)));
+  std::string created;
+  created.reserve(size_t(rows * (bytes + 1)));
   for (int64_t y = 0; y < rows; ++y) {
     const uint8_t* row = octets + y * bytes;
     const uint8_t* above = y ? row - bytes : nullptr;
@@ -51,10 +51,10 @@ std::string filtered(const uint8_t* octets, int64_t rows, int64_t bytes) {
       changed += change < 128 ? change : 256 - change;
     }
     const bool up = above && changed < plain;
-    made.push_back(up ? 2 : 0);
-    for (int64_t i = 0; i < bytes; ++i) made.push_back(char(up ? row[i] - above[i] : row[i]));
+    created.push_back(up ? 2 : 0);
+    for (int64_t i = 0; i < bytes; ++i) created.push_back(char(up ? row[i] - above[i] : row[i]));
   }
-  return made;
+  return created;
 }
 
 }  // namespace
@@ -73,16 +73,16 @@ std::string png(const void* pixels, int64_t height, int64_t width, int64_t chann
     }
     octets = reinterpret_cast<const uint8_t*>(turned.data());
   }
-  std::string header, made("\x89PNG\r\n\x1a\n", 8);
+  std::string header, created("\x89PNG\r\n\x1a\n", 8);
   put32(&header, uint32_t(width));
   put32(&header, uint32_t(height));
   header.push_back(char(8 * depth));
   header.push_back(kColour[channels]);
   header.append(3, '\0');
-  put_chunk(&made, "IHDR", header);
-  put_chunk(&made, "IDAT", zlib_compressed(filtered(octets, height, bytes)));
-  put_chunk(&made, "IEND", "");
-  return made;
+  put_chunk(&created, "IHDR", header);
+  put_chunk(&created, "IDAT", zlib_compressed(filtered(octets, height, bytes)));
+  put_chunk(&created, "IEND", "");
+  return created;
 }
 
 }  // namespace hr

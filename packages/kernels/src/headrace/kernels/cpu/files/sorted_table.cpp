@@ -20,9 +20,9 @@ size_t common(std::string_view a, std::string_view b) {
 std::string separator(const std::string& low, std::string_view high) {
   const size_t same = common(low, high);
   if (same < low.size() && uint8_t(low[same]) + 1 < uint8_t(high[same])) {
-    std::string made = low.substr(0, same + 1);
-    ++made[same];
-    return made;
+    std::string created = low.substr(0, same + 1);
+    ++created[same];
+    return created;
   }
   return low;
 }
@@ -31,9 +31,9 @@ std::string separator(const std::string& low, std::string_view high) {
 std::string successor(const std::string& key) {
   for (size_t i = 0; i < key.size(); ++i) {
     if (uint8_t(key[i]) == 0xff) continue;
-    std::string made = key.substr(0, i + 1);
-    ++made[i];
-    return made;
+    std::string created = key.substr(0, i + 1);
+    ++created[i];
+    return created;
   }
   return key;
 }
@@ -59,9 +59,9 @@ void TableBlock::add(std::string_view key, std::string_view value) {
 std::string TableBlock::finish() {
   for (uint32_t restart : restarts_) protobuf::fixed(&bytes_, restart);
   protobuf::fixed(&bytes_, uint32_t(restarts_.size()));
-  std::string made = std::move(bytes_);
+  std::string created = std::move(bytes_);
   *this = TableBlock(interval_);
-  return made;
+  return created;
 }
 
 void TableWriter::add(std::string_view key, std::string_view value) {

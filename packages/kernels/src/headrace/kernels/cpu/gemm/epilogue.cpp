@@ -47,34 +47,34 @@ hr_code read_fused_ops(hr_request* r, Epilogue* e) {
   if ((e->bias || e->batch_norm) &&
       (ops.size == 1 || (ops.size == 2 && read_activation(name(1), &e->activation))))
     return HR_OK;
-  std::string given;
-  for (size_t i = 0; i < ops.size && given.size() < 200; ++i)
-    given.append(i ? "," : "").append(name(i).substr(0, 40));
+  std::string num_args;
+  for (size_t i = 0; i < ops.size && num_args.size() < 200; ++i)
+    num_args.append(i ? "," : "").append(name(i).substr(0, 40));
   return hr_request_fail(r, HR_UNIMPLEMENTED,
                          "Fusion is not implemented: [%s]; BiasAdd or FusedBatchNorm, then Relu, "
                          "Relu6, Elu, Tanh, Sigmoid or LeakyRelu can be fused",
-                         given.c_str());
+                         num_args.c_str());
 }
 
 // The arguments of the fused ops: inputs 2 and up, each a vector over the channels.
 hr_code check_arguments(hr_request* r, const Epilogue& e, int64_t channels) {
   const hr_node* node = r->node;
-  const int64_t given = hr_attr_int(node, "num_args", 0),
+  const int64_t num_args = hr_attr_int(node, "num_args", 0),
                 on_host = hr_attr_int(node, "num_host_args", 0);
-  if (node->n_inputs != 2 + given + on_host)
+  if (node->n_inputs != 2 + num_args + on_host)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "Fused %s must have the number of inputs equal to 2 + num_args + "
                            "num_host_args: %d and 2 + %lld + %lld",
-                           product_name(r), int(node->n_inputs), (long long)given,
+                           product_name(r), int(node->n_inputs), (long long)num_args,
                            (long long)on_host);
   const int needed = e.batch_norm ? 4 : 1;
-  if (given != needed)
+  if (num_args != needed)
     return hr_request_fail(
         r, HR_INVALID_ARGUMENT, "Fused %s with %s, %lld given", product_name(r),
         e.batch_norm
             ? "FusedBatchNorm must have four extra arguments: scale, offset, mean, variance"
             : "BiasAdd must have one extra argument: bias",
-        (long long)given);
+        (long long)num_args);
   for (int i = 2; i < 2 + needed; ++i) {
     const hr_tensor* t = r->inputs[i];
     if (node->input_dtypes[i] != node->output_dtypes[0])

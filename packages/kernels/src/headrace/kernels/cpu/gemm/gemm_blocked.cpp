@@ -190,9 +190,9 @@ Cut cut_of(int64_t m, int64_t n, int64_t k, bool transpose_a, bool transpose_b, 
                  cut.tile_rows > most_rows_in_set && n >= 4 * with.columns;
   // About four tasks a thread, of whole panels.
   const int64_t panels = parts(n, with.columns);
-  const int64_t wanted = cut.threads > 1 ? 4 * cut.threads : 1;
+  const int64_t requested = cut.threads > 1 ? 4 * cut.threads : 1;
   const double work = double(m) * double(n) * double(k) / least_work;
-  const int64_t tasks = work < double(wanted) ? int64_t(work) + 1 : wanted;
+  const int64_t tasks = work < double(requested) ? int64_t(work) + 1 : requested;
   const int64_t most = std::min(panels, most_columns / with.columns);
   // Rows instead of columns are cut where each task keeps rows enough to pay for packing its B.
   const bool by_rows = row_tiles / parts(tasks, parts(panels, most)) >= pays_after;

@@ -54,18 +54,19 @@ bool same_values(const dnnl::memory& a, const dnnl::memory& b) {
 
 }  // namespace
 
-std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data, const desc& wanted) {
+std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data,
+                                           const desc& preferred) {
   static auto* all = new PackedValues;  // as the engine: never destroyed
   dnnl::memory source(from, engine(), const_cast<void*>(data));
-  auto made = std::make_shared<dnnl::memory>(wanted, engine());
-  const size_t bytes = wanted.get_size();
-  std::memset(made->get_data_handle(), 0, bytes);  // a blocked layout's padding, too
+  auto created = std::make_shared<dnnl::memory>(preferred, engine());
+  const size_t bytes = preferred.get_size();
+  std::memset(created->get_data_handle(), 0, bytes);  // a blocked layout's padding, too
   dnnl::stream on(engine());
-  dnnl::reorder(source, *made).execute(on, source, *made);
+  dnnl::reorder(source, *created).execute(on, source, *created);
   on.wait();
   // The first few values tell most tensors apart; all are compared where these are the same.
   const size_t hash = std::hash<std::string_view>()(
-      {static_cast<const char*>(made->get_data_handle()), std::min<size_t>(bytes, 4096)});
+      {static_cast<const char*>(created->get_data_handle()), std::min<size_t>(bytes, 4096)});
   std::vector<std::shared_ptr<const dnnl::memory>> alike;
   std::lock_guard guard(all->lock);
   for (auto i = all->by_hash.begin(); i != all->by_hash.end();) {
@@ -74,10 +75,10 @@ std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data, c
     i = i->second.expired() ? all->by_hash.erase(i) : std::next(i);
   }
   for (auto& other : alike) {
-    if (same_values(*other, *made)) return other;
+    if (same_values(*other, *created)) return other;
   }
-  all->by_hash.emplace(hash, made);
-  return made;
+  all->by_hash.emplace(hash, created);
+  return created;
 }
 
 struct Program::Frame {
@@ -111,9 +112,9 @@ int Program::scratch(const desc& d) {
   return static_cast<int>(memories_.size()) - 1;
 }
 
-int Program::reordered(int memory, const desc& wanted) {
-  if (memories_[memory].d == wanted) return memory;
-  int to = scratch(wanted);
+int Program::reordered(int memory, const desc& preferred) {
+  if (memories_[memory].d == preferred) return memory;
+  int to = scratch(preferred);
   copy(memory, to);
   return to;
 }

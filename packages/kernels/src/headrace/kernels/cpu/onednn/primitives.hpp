@@ -27,7 +27,8 @@ dnnl::primitive_attr attributes();
 
 // The values at `data`, which lie as `from` says, copied into the layout `wanted`. Who packs the
 // same values into the same layout while they are in use gets the same memory.
-std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data, const desc& wanted);
+std::shared_ptr<const dnnl::memory> packed(const desc& from, const void* data,
+                                           const desc& preferred);
 
 // oneDNN bakes the number of threads into a primitive when it is made.
 class PoolSize {
@@ -62,7 +63,7 @@ class Program {
   // Memory of this run's workspace.
   int scratch(const desc& d);
   // The same values under another descriptor: `memory` itself, or a reorder into scratch.
-  int reordered(int memory, const desc& wanted);
+  int reordered(int memory, const desc& preferred);
   void copy(int from, int to);
   template <class Primitive, class PrimitiveDesc>
   void add(const PrimitiveDesc& pd, std::vector<std::pair<int, int>> args) {

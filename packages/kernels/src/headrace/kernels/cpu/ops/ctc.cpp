@@ -238,12 +238,12 @@ hr_code prepare_greedy(void*, hr_request* r) {
   if (hr_elements(r->inputs[1]) != x->dims[1] || x->dims[2] < 1)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "inputs %s and sequence_length %s do not fit",
                            (const char*)ShapeText(x), (const char*)ShapeText(r->inputs[1]));
-  const int64_t given = hr_attr_int(r->node, "blank_index", -1);
-  const int64_t blank = axis_of(given, x->dims[2]);
+  const int64_t attribute = hr_attr_int(r->node, "blank_index", -1);
+  const int64_t blank = axis_of(attribute, x->dims[2]);
   if (blank < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "blank_index %lld is out of range for %lld classes", (long long)given,
-                           (long long)x->dims[2]);
+                           "blank_index %lld is out of range for %lld classes",
+                           (long long)attribute, (long long)x->dims[2]);
   keep_plan(r, new GreedyPlan{hr_attr_bool(r->node, "merge_repeated", 0) != 0, blank});
   r->shape_depends_on_data = 1;
   r->compute = x->dtype == HR_FLOAT ? compute_greedy<float> : compute_greedy<double>;

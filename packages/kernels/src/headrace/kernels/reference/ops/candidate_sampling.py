@@ -23,37 +23,37 @@ def _sampler(
       learn: called with the true classes after each draw.
     """
     generator = node_generator(attrs)
-    wanted, unique = attrs["num_sampled"], attrs["unique"]
+    requested, unique = attrs["num_sampled"], attrs["unique"]
 
     def compute(true_classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         p = probabilities()
-        if unique and wanted > np.count_nonzero(p):
+        if unique and requested > np.count_nonzero(p):
             raise InvalidArgumentError(
-                None, None, f"num_sampled {wanted} is more than the {p.size} classes there are"
+                None, None, f"num_sampled {requested} is more than the {p.size} classes there are"
             )
         if true_classes.shape[1:] != (attrs["num_true"],):
             raise InvalidArgumentError(
                 None, None, f"true_classes must be [*, {attrs['num_true']}]: {true_classes.shape}"
             )
-        tries = wanted
+        tries = requested
         sampled: list[int] = []
         if unique:  # draw until enough different ones came; the number of draws counts
             tries, seen = 0, set()
-            while len(sampled) < wanted:
-                for one in np.asarray(generator.choice(p.size, size=wanted, p=p)).tolist():
+            while len(sampled) < requested:
+                for one in np.asarray(generator.choice(p.size, size=requested, p=p)).tolist():
                     tries += 1
                     if one not in seen:
                         seen.add(one)
                         sampled.append(one)
-                        if len(sampled) == wanted:
+                        if len(sampled) == requested:
                             break
         else:
-            sampled = np.asarray(generator.choice(p.size, size=wanted, p=p)).tolist()
+            sampled = np.asarray(generator.choice(p.size, size=requested, p=p)).tolist()
 
         def expected(classes: np.ndarray) -> np.ndarray:
             inside = (classes >= 0) & (classes < p.size)
             chance = np.where(inside, p[np.where(inside, classes, 0)], 0.0)
-            often = -np.expm1(tries * np.log1p(-chance)) if unique else chance * wanted
+            often = -np.expm1(tries * np.log1p(-chance)) if unique else chance * requested
             return often.astype(np.float32)
 
         candidates = np.array(sampled, np.int64)

@@ -17,8 +17,8 @@ from headrace.kernels.reference.tensor_text import encoded, flat_summary_of
 @kernel("Assert")
 def assert_(attrs: Attrs, condition: np.ndarray, *data: np.ndarray) -> list[np.ndarray]:
     if not condition:
-        said = " ".join(flat_summary_of(x, attrs["summarize"]) for x in data)
-        text = encoded(said).decode("utf-8", "backslashreplace")
+        shown = " ".join(flat_summary_of(x, attrs["summarize"]) for x in data)
+        text = encoded(shown).decode("utf-8", "backslashreplace")
         raise InvalidArgumentError(None, None, f"assertion failed: {text}")
     return []
 
@@ -30,8 +30,8 @@ def print_(attrs: Attrs) -> Callable[..., np.ndarray]:
     def compute(x: np.ndarray, *data: np.ndarray) -> np.ndarray:
         if attrs["first_n"] < 0 or printed[0] < attrs["first_n"]:
             printed[0] += 1
-            said = "".join(flat_summary_of(one, attrs["summarize"]) for one in data)
-            _write("stderr", attrs["message"] + encoded(said) + b"\n")
+            shown = "".join(flat_summary_of(one, attrs["summarize"]) for one in data)
+            _write("stderr", attrs["message"] + encoded(shown) + b"\n")
         return x.copy()
 
     return compute
@@ -39,15 +39,15 @@ def print_(attrs: Attrs) -> Callable[..., np.ndarray]:
 
 @kernel("PrintV2")
 def print_v2(attrs: Attrs, text: np.ndarray) -> list[np.ndarray]:
-    said = text.item() + attrs["end"]
+    shown = text.item() + attrs["end"]
     where = attrs["output_stream"].decode()
     if where.startswith("file://"):
         with open(where[len("file://") :], "ab") as stream:
-            stream.write(said)
+            stream.write(shown)
     elif where.startswith("log("):
-        _write("stderr", said)
+        _write("stderr", shown)
     else:
-        _write(where, said)
+        _write(where, shown)
     return []
 
 
@@ -80,8 +80,8 @@ def check_numerics_v2(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 
 def _refuse_any(attrs: Attrs, x: np.ndarray, found: str) -> np.ndarray:
     if found:
-        said = attrs["message"].decode("utf-8", "backslashreplace")
-        raise InvalidArgumentError(None, None, f"{said} : Tensor had {found} values")
+        shown = attrs["message"].decode("utf-8", "backslashreplace")
+        raise InvalidArgumentError(None, None, f"{shown} : Tensor had {found} values")
     return x.copy()
 
 

@@ -129,8 +129,8 @@ def parameterized_truncated_normal(attrs: Attrs) -> Compute:
         size = _size(shape)
         parameters = [wide(v).ravel() for v in (means, deviations, low, high)]
         n_rows = size[0] if max(v.size for v in parameters) > 1 else 1
-        made = np.empty(size, dtype)
-        rows = made.reshape(n_rows, made.size // max(1, n_rows))
+        result = np.empty(size, dtype)
+        rows = result.reshape(n_rows, result.size // max(1, n_rows))
         for at, to in _blocks(*rows.shape):
             mean, deviation, least, most = (
                 (v[at] if v.size > 1 else v)[:, None] for v in parameters
@@ -141,7 +141,7 @@ def parameterized_truncated_normal(attrs: Attrs) -> Compute:
             )
             u = begin + generator.random(rows[at, to].shape) * (end - begin)
             rows[at, to] = np.clip(mean + deviation * special.ndtri(u), least, most)
-        return made
+        return result
 
     return compute
 

@@ -29,10 +29,14 @@ def _check_sizes(layout: str, inputs: tuple[np.ndarray, ...]) -> None:
     sizes |= {"w": sizes["i"] + sizes["c"], "2": 2 * sizes["c"], "4": 4 * sizes["c"]}
     for part, x in zip(layout.split(), inputs, strict=True):
         name, letters = part.split("=")
-        wanted = [sizes.setdefault(letter, n) for letter, n in zip(letters, x.shape, strict=False)]
-        if len(letters) != x.ndim or wanted != list(x.shape):
+        requested = [
+            sizes.setdefault(letter, n) for letter, n in zip(letters, x.shape, strict=False)
+        ]
+        if len(letters) != x.ndim or requested != list(x.shape):
             raise InvalidArgumentError(
-                None, None, f"{name} is {list(x.shape)}, it must be {wanted} of rank {len(letters)}"
+                None,
+                None,
+                f"{name} is {list(x.shape)}, it must be {requested} of rank {len(letters)}",
             )
 
 

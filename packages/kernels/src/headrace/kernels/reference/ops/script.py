@@ -19,7 +19,7 @@ def py_func(attrs: Attrs) -> Callable[..., list[np.ndarray]]:
     """Calls what the program registered under the node's token in this process."""
     token = attrs["token"].decode()
     function = callables.find(token)
-    wanted = [numpy_type(number) for number in attrs["Tout"]]
+    requested = [numpy_type(number) for number in attrs["Tout"]]
 
     def compute(*inputs: np.ndarray) -> list[np.ndarray]:
         results = function(*inputs)
@@ -27,34 +27,36 @@ def py_func(attrs: Attrs) -> Callable[..., list[np.ndarray]]:
             results = []
         elif not isinstance(results, (list, tuple)):
             results = [results]
-        if len(results) != len(wanted):
+        if len(results) != len(requested):
             raise InvalidArgumentError(
                 None,
                 None,
-                f"{token} returns {len(results)} values, but expects to see {len(wanted)} values.",
+                f"{token} returns {len(results)} values, "
+                f"but expects to see {len(requested)} values.",
             )
         return [
-            _of_type(token, i, r, t) for i, (r, t) in enumerate(zip(results, wanted, strict=True))
+            _of_type(token, i, r, t)
+            for i, (r, t) in enumerate(zip(results, requested, strict=True))
         ]
 
     return compute
 
 
-def _of_type(token: str, place: int, value: Any, wanted: np.dtype) -> np.ndarray:
-    if wanted.kind == "O":
+def _of_type(token: str, place: int, value: Any, requested: np.dtype) -> np.ndarray:
+    if requested.kind == "O":
         array = np.asarray(value, object)
         flat = [v.encode() if isinstance(v, str) else v for v in array.ravel().tolist()]
         result = np.empty(len(flat), object)
         result[:] = flat
         return result.reshape(array.shape)
     array = np.asarray(value)
-    if array.dtype == wanted:
+    if array.dtype == requested:
         return array.copy()
     if isinstance(value, (bool, int, float, complex, list, tuple)):  # Python's types have no width
-        return array.astype(wanted)
+        return array.astype(requested)
     raise InvalidArgumentError(
         None,
         None,
         f"{place}-th value returned by {token} is {as_dtype(array.dtype).name}, but expects "
-        f"{as_dtype(wanted).name}",
+        f"{as_dtype(requested).name}",
     )

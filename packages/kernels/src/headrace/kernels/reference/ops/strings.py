@@ -95,13 +95,15 @@ def parsed_number(text: bytes, dtype: np.dtype) -> Any:
 
     Raises: InvalidArgumentError for a text that says none, or one that dtype does not hold.
     """
-    said = text.strip(b" \t\n\v\f\r")
+    sizes = text.strip(b" \t\n\v\f\r")
     try:
-        if b"_" in said:
+        if b"_" in sizes:
             raise ValueError
         if dtype.kind == "f":
-            return dtype.type(float.fromhex(said.decode()) if b"x" in said.lower() else float(said))
-        number = int(said)
+            return dtype.type(
+                float.fromhex(sizes.decode()) if b"x" in sizes.lower() else float(sizes)
+            )
+        number = int(sizes)
         ends = np.iinfo(dtype)
         if not ends.min <= number <= ends.max:
             raise ValueError
@@ -291,8 +293,8 @@ def string_format(attrs: Attrs, *inputs: np.ndarray) -> np.ndarray:
             f"num placeholders in template and num inputs must match: {len(pieces) - 1} vs. "
             f"{len(inputs)}"
         )
-    said = [encoded(summary_of(x, attrs["summarize"])) for x in inputs]
-    text = b"".join(p + s for p, s in zip(pieces, [*said, b""], strict=True))
+    sizes = [encoded(summary_of(x, attrs["summarize"])) for x in inputs]
+    text = b"".join(p + s for p, s in zip(pieces, [*sizes, b""], strict=True))
     return np.array(text, object)
 
 
@@ -327,8 +329,8 @@ def string_split(
 def string_split_v2(
     attrs: Attrs, x: np.ndarray, separator: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    said, most = separator.item(), attrs["maxsplit"]
-    rows = [text.split(said or None, most) for text in x.ravel().tolist()]
+    sizes, most = separator.item(), attrs["maxsplit"]
+    rows = [text.split(sizes or None, most) for text in x.ravel().tolist()]
     return _ragged(rows)
 
 
@@ -388,11 +390,11 @@ _CODECS = {b"UTF-8": "utf-8", b"UTF-16-BE": "utf-16-be", b"UTF-32-BE": "utf-32-b
 
 def _codec(attrs: Attrs) -> str:
     """Python's name of the encoding of the input."""
-    given = attrs["input_encoding"]
+    encoding_name = attrs["input_encoding"]
     try:
-        return _CODECS.get(given) or codecs.lookup(given.decode()).name
+        return _CODECS.get(encoding_name) or codecs.lookup(encoding_name.decode()).name
     except (LookupError, ValueError):
-        shown = given.decode(errors="replace")
+        shown = encoding_name.decode(errors="replace")
         raise _refuse(f"Could not create converter for input encoding: {shown}") from None
 
 

@@ -186,7 +186,7 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
     }
   }
   code = HR_BUNDLE_OK;
-  if (more < 0) code = hr_bundle_lost(bundle, "the slices of an entry are damaged");
+  if (more < 0) code = hr_bundle_lost(bundle, "the slices of an entry are corrupted");
   else if (covered != wanted) code = hr_bundle_lost(bundle, "slices of the tensor are missing");
   else if (filled && memchr(filled, 0, (size_t)wanted))
     code = hr_bundle_lost(bundle, "slices of the tensor overlap");

@@ -9,25 +9,26 @@
 namespace hr {
 namespace {
 
-// Both in one: where `x` is positive `value`, else slope * value. NaN goes below.
+// out = x > 0 ? value : alpha * value, for LeakyRelu (value = x) and its gradient; NaN counts as
+// negative.
 template <class T>
-HR_CLONES void leak(const T* value, const T* x, T* out, int64_t n, Compute<T> slope) {
+HR_CLONES void leak(const T* value, const T* x, T* out, int64_t n, Compute<T> alpha) {
   HR_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     const Compute<T> v = value[i];
-    out[i] = T(Compute<T>(x[i]) > Compute<T>(0) ? v : v * slope);
+    out[i] = T(Compute<T>(x[i]) > Compute<T>(0) ? v : v * alpha);
   }
 }
 
 template <class T>
 hr_code compute_leak(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void*) {
-  const float slope = *static_cast<const float*>(plan);
+  const float alpha = *static_cast<const float*>(plan);
   const T *value = read<T>(inputs[0]), *x = read<T>(inputs[1]);
   T* out = write<T>(outputs[0]);
   parallel_ranges(ctx, hr_elements(outputs[0]), grain_of(3 * sizeof(T)),
                   [&](int64_t i, int64_t end) {
-                    leak<T>(value + i, x + i, out + i, end - i, Compute<T>(slope));
+                    leak<T>(value + i, x + i, out + i, end - i, Compute<T>(alpha));
                   });
   return HR_OK;
 }

@@ -160,14 +160,14 @@ hr_code prepare_one_hot(void*, hr_request* r) {
   if (depth < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "depth must not be negative, is %lld",
                            (long long)depth);
-  const int64_t given = hr_attr_int(r->node, "axis", -1);
-  const int64_t axis = axis_of(given, x->rank + 1);
+  const int64_t attribute = hr_attr_int(r->node, "axis", -1);
+  const int64_t axis = axis_of(attribute, x->rank + 1);
   if (x->rank == HR_MAX_RANK)
     return hr_request_fail(r, HR_UNIMPLEMENTED, "output would have %d dimensions, above %d",
                            int(x->rank) + 1, HR_MAX_RANK);
   if (axis < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "axis %lld is out of range for indices of rank %d", (long long)given,
+                           "axis %lld is out of range for indices of rank %d", (long long)attribute,
                            int(x->rank));
   hr_tensor* y = r->outputs[0];
   y->rank = x->rank + 1;

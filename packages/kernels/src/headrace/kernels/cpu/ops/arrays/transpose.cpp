@@ -96,10 +96,11 @@ hr_code prepare_reverse_v2(void*, hr_request* r) {
   bool backwards[HR_MAX_RANK] = {};
   const int64_t n = hr_elements(r->inputs[1]);
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t given = int_at(r->inputs[1], i), axis = axis_of(given, r->inputs[0]->rank);
+    const int64_t attribute = int_at(r->inputs[1], i),
+                  axis = axis_of(attribute, r->inputs[0]->rank);
     if (axis < 0)
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                             (long long)given, int(r->inputs[0]->rank));
+                             (long long)attribute, int(r->inputs[0]->rank));
     if (backwards[axis])
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axis);
     backwards[axis] = true;

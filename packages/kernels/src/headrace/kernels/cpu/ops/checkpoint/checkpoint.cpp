@@ -34,13 +34,13 @@ hr_code compute_save(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
   });
 }
 
-hr_code check_lists(hr_request* r, int64_t wanted, const char* what) {
+hr_code check_lists(hr_request* r, int64_t requested, const char* what) {
   if (hr_code code = need_scalar(r, 0, "prefix")) return code;
   for (int i : {1, 2}) {
-    if (r->inputs[i]->rank == 1 && r->inputs[i]->dims[0] == wanted) continue;
+    if (r->inputs[i]->rank == 1 && r->inputs[i]->dims[0] == requested) continue;
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "%s must have one element for each of %lld %s, is %s",
-                           i == 1 ? "tensor_names" : "shape_and_slices", (long long)wanted, what,
+                           i == 1 ? "tensor_names" : "shape_and_slices", (long long)requested, what,
                            ShapeText(r->inputs[i]).text);
   }
   return HR_OK;

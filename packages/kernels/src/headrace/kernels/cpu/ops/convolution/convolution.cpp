@@ -53,12 +53,12 @@ hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* fil
                            ShapeText(x).text, ShapeText(filter).text);
   const int32_t nd = x->rank - 2;
   const int64_t* dilations;
-  size_t given = 0;
-  if (r->node->api->attr_ints(r->node, "dilations", &dilations, &given) == HR_OK &&
-      given != size_t(x->rank))
+  size_t attribute = 0;
+  if (r->node->api->attr_ints(r->node, "dilations", &dilations, &attribute) == HR_OK &&
+      attribute != size_t(x->rank))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "Sliding window dilations field must specify %d dimensions, has %d",
-                           x->rank, int(given));
+                           x->rank, int(attribute));
   hr_code code = read_window(r, x->rank, x->dims, filter->dims, dimension_list(r->node, "strides"),
                              dimension_list(r->node, "dilations"), &c->w);
   if (code != HR_OK) return code;
@@ -94,8 +94,8 @@ hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* fil
 // avx512_fp16), and not the first version of Conv3D's.
 bool ignores_sizes(const hr_request* r) {
   const std::string_view op(r->node->op);
-  const hr_dtype given = hr_attr_type(r->node, "T");  // half comes here as float
-  return given != HR_DOUBLE && given != HR_HALF && op != "Conv3DBackpropInput" &&
+  const hr_dtype attribute = hr_attr_type(r->node, "T");  // half comes here as float
+  return attribute != HR_DOUBLE && attribute != HR_HALF && op != "Conv3DBackpropInput" &&
          op != "Conv3DBackpropFilter";
 }
 

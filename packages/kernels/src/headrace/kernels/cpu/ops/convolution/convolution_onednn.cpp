@@ -194,18 +194,19 @@ std::unique_ptr<onednn::Program> onednn_program(hr_request* r, Plan* p, bool fin
                                                 dilation, low, high, attr);
   const int xe = program->external(0, x), fe = program->external(1, filter),
             ye = program->external(2, y);
-  auto result = [&](int to, const memory::desc& made) {
-    return program->at(to) == made ? to : program->scratch(made);
+  auto result = [&](int to, const memory::desc& created) {
+    return program->at(to) == created ? to : program->scratch(created);
   };
   if (p->direction == Direction::forward) {
     const int out = result(ye, fwd.dst_desc());
     // A constant filter is put in oneDNN's order here, once; others in every run.
     auto weights = [&] {
-      const memory::desc wanted = fwd.weights_desc();
+      const memory::desc preferred = fwd.weights_desc();
       const void* known = r->inputs[1]->data;
-      if (!scaled.empty()) return program->constant(onednn::packed(filter, scaled.data(), wanted));
-      if (!known || wanted == filter) return program->reordered(fe, wanted);
-      return program->constant(onednn::packed(filter, known, wanted));
+      if (!scaled.empty())
+        return program->constant(onednn::packed(filter, scaled.data(), preferred));
+      if (!known || preferred == filter) return program->reordered(fe, preferred);
+      return program->constant(onednn::packed(filter, known, preferred));
     };
     std::vector<std::pair<int, int>> args = {{DNNL_ARG_SRC, program->reordered(xe, fwd.src_desc())},
                                              {DNNL_ARG_WEIGHTS, weights()},

@@ -187,7 +187,7 @@ hr_code compute_drawing(hr_ctx*, void*, void*, const hr_tensor* const* inputs,
   const int64_t height = images->dims[1], width = images->dims[2], depth = images->dims[3];
   float* y = write<float>(outputs[0]);
   if (outputs[0]->data != images->data) std::copy_n(read<float>(images), hr_elements(images), y);
-  const bool given = outputs[0] && inputs[2] && inputs[2]->dims[0] > 0;
+  const bool with_colours = outputs[0] && inputs[2] && inputs[2]->dims[0] > 0;
   for (int64_t n = 0; n < images->dims[0]; ++n, y += height * width * depth) {
     for (int64_t b = 0; b < boxes->dims[1]; ++b) {
       const float* box = read<float>(boxes) + (n * boxes->dims[1] + b) * 4;
@@ -199,9 +199,10 @@ hr_code compute_drawing(hr_ctx*, void*, void*, const hr_tensor* const* inputs,
         continue;
       float colour[4];
       for (int64_t k = 0; k < std::min<int64_t>(4, depth); ++k)
-        colour[k] = given ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
-                          : kColours[b % 10][k];
-      if (depth == 1 && !given) colour[0] = 1;
+        colour[k] = with_colours
+                        ? read<float>(inputs[2])[b % inputs[2]->dims[0] * inputs[2]->dims[1] + k]
+                        : kColours[b % 10][k];
+      if (depth == 1 && !with_colours) colour[0] = 1;
       auto paint = [&](int64_t i, int64_t j) {
         std::copy_n(colour, std::min<int64_t>(4, depth), y + (i * width + j) * depth);
       };

@@ -65,7 +65,7 @@ uint32_t read32(std::string_view bytes) {
 }
 
 void read_header(std::string_view data, File* f) {
-  if (data.size() != 13) throw Corruption{"its header is damaged"};
+  if (data.size() != 13) throw Corruption{"its header is corrupted"};
   f->width = read32(data);
   f->height = read32(data.substr(4));
   f->depth = uint8_t(data[8]);
@@ -78,7 +78,7 @@ void read_header(std::string_view data, File* f) {
                     (narrow && (f->colour == kGrey || f->colour == kPalette));
   if (!known || !fits || data[10] || data[11] || uint8_t(data[12]) > 1 || !f->width || !f->height ||
       f->width >> 31 || f->height >> 31)
-    throw Corruption{"its header is damaged"};
+    throw Corruption{"its header is corrupted"};
   if (uint64_t(f->width) * f->height > uint64_t(1) << 29) throw Corruption{"it is too large"};
 }
 
@@ -103,10 +103,10 @@ File read_file(std::string_view bytes) {
     if (name == "IEND") break;
   }
   if (f.colour == kPalette && (f.palette.empty() || f.palette.size() % 3))
-    throw Corruption{"its palette is damaged"};
+    throw Corruption{"its palette is corrupted"};
   if ((f.colour == kGrey && f.transparent.size() == 1) ||
       (f.colour == kRgb && !f.transparent.empty() && f.transparent.size() < 6))
-    throw Corruption{"its transparent colour is damaged"};
+    throw Corruption{"its transparent colour is corrupted"};
   return f;
 }
 

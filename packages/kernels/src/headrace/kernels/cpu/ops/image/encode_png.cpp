@@ -17,9 +17,9 @@ hr_code compute_encode(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs
   const int64_t height = x->dims[rank - 3], width = x->dims[rank - 2], depth = x->dims[rank - 1];
   const int64_t size = height * width * depth * hr_dtype_size(x->dtype);
   for (int64_t i = 0, n = hr_elements(outputs[0]); i < n; ++i) {
-    const std::string made = png(static_cast<const char*>(x->data) + i * size, height, width, depth,
-                                 int(hr_dtype_size(x->dtype)));
-    if (hr_code code = set_text(ctx, outputs[0], i, made)) return code;
+    const std::string created = png(static_cast<const char*>(x->data) + i * size, height, width,
+                                    depth, int(hr_dtype_size(x->dtype)));
+    if (hr_code code = set_text(ctx, outputs[0], i, created)) return code;
   }
   return HR_OK;
 }

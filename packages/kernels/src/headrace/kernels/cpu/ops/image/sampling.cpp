@@ -37,11 +37,11 @@ std::vector<Taps> cubic_taps(int64_t in, int64_t out, const Scale& s) {
     const float share = float(std::lrint((at - float(low)) * 1024)) / 1024;
     float sum = 0;
     for (int k = 0; k < 4; ++k) {
-      const int64_t wanted = low - 1 + k;
-      taps[i].at[k] = std::min(in - 1, std::max<int64_t>(0, wanted));
+      const int64_t requested = low - 1 + k;
+      taps[i].at[k] = std::min(in - 1, std::max<int64_t>(0, requested));
       taps[i].weight[k] = cubic(float(k - 1) - share, a);
       // With half pixels nothing outside the image counts.
-      if (s.half_pixel && taps[i].at[k] != wanted) taps[i].weight[k] = 0;
+      if (s.half_pixel && taps[i].at[k] != requested) taps[i].weight[k] = 0;
       sum += taps[i].weight[k];
     }
     if (s.half_pixel && std::fabs(sum) >= 1000.0f * FLT_MIN) {

@@ -140,14 +140,14 @@ hr_code prepare_set_diag(void*, hr_request* r) {
                            (const char*)ShapeText(x));
   auto* p = keep_plan(r, new BandPlan{});
   if (hr_code code = read_band(r, x, r->node->n_inputs == 3 ? 2 : 0, is_v3(r), p)) return code;
-  hr_tensor wanted = *x;  // [..., longest], or [..., count, longest] of several diagonals
-  wanted.rank = x->rank - 2;
-  if (p->count() > 1) wanted.dims[wanted.rank++] = p->count();
-  wanted.dims[wanted.rank++] = p->longest;
-  if (!same_shape(d, &wanted))
+  hr_tensor requested = *x;  // [..., longest], or [..., count, longest] of several diagonals
+  requested.rank = x->rank - 2;
+  if (p->count() > 1) requested.dims[requested.rank++] = p->count();
+  requested.dims[requested.rank++] = p->longest;
+  if (!same_shape(d, &requested))
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "diagonal %s does not fit input %s: expected %s",
                            (const char*)ShapeText(d), (const char*)ShapeText(x),
-                           (const char*)ShapeText(&wanted));
+                           (const char*)ShapeText(&requested));
   r->compute = compute_set_diag;
   return HR_OK;
 }

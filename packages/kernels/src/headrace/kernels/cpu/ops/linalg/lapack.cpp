@@ -177,7 +177,7 @@ ThreadCount* thread_count() {
 
 }  // namespace
 
-OneThread::OneThread(bool wanted) : wanted_(wanted && thread_count()) {
+OneThread::OneThread(bool requested) : wanted_(requested && thread_count()) {
   if (wanted_) thread_count()->enter();
 }
 OneThread::~OneThread() {

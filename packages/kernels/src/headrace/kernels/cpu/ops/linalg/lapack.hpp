@@ -31,7 +31,7 @@ bool fits(int64_t n);
 // for one another: beside others that want the cores, a decomposition of 5 ms took seconds.
 class OneThread {
  public:
-  explicit OneThread(bool wanted);
+  explicit OneThread(bool requested);
   ~OneThread();
   OneThread(const OneThread&) = delete;
   OneThread& operator=(const OneThread&) = delete;

@@ -34,8 +34,8 @@ void in_pieces(int64_t total, double flops_each, Poll&& poll, F&& part) {
 }
 
 // Columns that are factored at once: all of them where the whole is one piece.
-inline int64_t panel_of(int64_t wanted, int64_t columns, double flops) {
-  return flops <= kFlopsBetweenPolls ? std::max<int64_t>(1, columns) : wanted;
+inline int64_t panel_of(int64_t requested, int64_t columns, double flops) {
+  return flops <= kFlopsBetweenPolls ? std::max<int64_t>(1, columns) : requested;
 }
 
 // Columns of a panel whose reduction passes over the whole matrix once per column and side.
@@ -145,9 +145,9 @@ template <class T> Real<T> scaled(int64_t size, T* a) {
   const R least =
       std::sqrt(std::numeric_limits<R>::min()) / (std::numeric_limits<R>::epsilon() / 2);
   if (largest == 0 || (largest >= least && largest <= 1 / least)) return 1;
-  const R wanted = largest < least ? least : 1 / least;
+  const R requested = largest < least ? least : 1 / least;
   // Two factors: their product may be beyond what R can hold.
-  const R root = std::sqrt(wanted) / std::sqrt(largest);
+  const R root = std::sqrt(requested) / std::sqrt(largest);
   for (int64_t i = 0; i < size; ++i) a[i] = a[i] * root * root;
   return 1 / root;
 }

@@ -80,9 +80,9 @@ hr_code prepare_cross_entropy(void*, hr_request* r) {
   if (code != HR_OK) return code;
   const hr_tensor* y = r->outputs[1];
   for (int i = 0; i < 2; ++i) {
-    const BroadcastRows given(r->inputs[i]);
-    if (given.classes != y->dims[1])
-      r->workspace += size_t(given.rows * y->dims[1]) * hr_dtype_size(y->dtype);
+    const BroadcastRows input(r->inputs[i]);
+    if (input.classes != y->dims[1])
+      r->workspace += size_t(input.rows * y->dims[1]) * hr_dtype_size(y->dtype);
   }
   r->compute = r->inputs[0]->dtype == HR_DOUBLE ? compute_cross_entropy<double>
                                                 : compute_cross_entropy<float>;

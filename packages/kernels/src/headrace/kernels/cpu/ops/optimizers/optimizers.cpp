@@ -160,9 +160,9 @@ template <bool with_shrinkage, bool multiply, class C> Step begin_ftrl(void* sca
   using All = typename optimizer::Ftrl<true, multiply>::template Parameters<C>;
   static_assert(sizeof(All) <= kMostScalars * sizeof(C), "scalars have no room");
   if (!with_shrinkage) {
-    const auto given = *static_cast<const FtrlParameters<C>*>(scalars);
-    *static_cast<All*>(scalars) = {given.learning_rate, given.l1, given.l2, 0,
-                                   given.learning_rate_power};
+    const auto four = *static_cast<const FtrlParameters<C>*>(scalars);
+    *static_cast<All*>(scalars) = {four.learning_rate, four.l1, four.l2, 0,
+                                   four.learning_rate_power};
   }
   if (static_cast<const All*>(scalars)->learning_rate_power == C(-0.5))
     return step<optimizer::Ftrl<true, multiply>, C>;

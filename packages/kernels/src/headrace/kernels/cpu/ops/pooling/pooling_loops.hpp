@@ -365,13 +365,13 @@ HR_INLINE void over_first_equal(const Shape& s, const T* x, const T* y, F&& f) {
   over_windows(s, 0, s.out_positions(), [&](int64_t o, const Box& box) HR_INLINE_LAMBDA {
     for (int64_t c = 0; c < s.channels; c += kChunk) {
       const int64_t n = std::min(kChunk, s.channels - c);
-      const T* wanted = y + o * s.channels + c;
+      const T* requested = y + o * s.channels + c;
       bool open[kChunk];
       std::fill_n(open, n, true);
       over_box(s, box, [&](int64_t p) HR_INLINE_LAMBDA {
         const T* from = x + p * s.channels + c;
         for (int64_t j = 0; j < n; ++j) {
-          const bool hit = open[j] & (from[j] == wanted[j]);
+          const bool hit = open[j] & (from[j] == requested[j]);
           open[j] &= !hit;
           f(hit, p, o, c + j);
         }

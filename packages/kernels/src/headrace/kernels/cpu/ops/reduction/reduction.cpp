@@ -200,10 +200,10 @@ hr_code read_axes(hr_request* r, bool* reduced) {
   const hr_tensor *x = r->inputs[0], *axes = r->inputs[1];
   const int64_t n = hr_elements(axes);
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t given = int_at(axes, i), axis = axis_of(given, x->rank);
+    const int64_t attribute = int_at(axes, i), axis = axis_of(attribute, x->rank);
     if (axis < 0)
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                             (long long)given, int(x->rank));
+                             (long long)attribute, int(x->rank));
     if (reduced[axis])
       return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is given twice", (long long)axis);
     reduced[axis] = true;

@@ -58,10 +58,10 @@ template <bool largest> hr_code prepare_arg(void*, hr_request* r) {
   if (hr_code code = need_scalar(r, 1, "dimension")) return code;
   const hr_tensor* x = r->inputs[0];
   hr_tensor* y = r->outputs[0];
-  const int64_t given = int_at(r->inputs[1], 0), axis = axis_of(given, x->rank);
+  const int64_t attribute = int_at(r->inputs[1], 0), axis = axis_of(attribute, x->rank);
   if (axis < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                           (long long)given, int(x->rank));
+                           (long long)attribute, int(x->rank));
   if (x->dims[axis] == 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
                            "axis %lld of %s is empty: there is no largest or smallest element",
@@ -136,10 +136,10 @@ template <class Op, class Set> hr_code prepare_cumulative(void*, hr_request* r) 
   if (hr_code code = hr_shape_unchanged(r)) return code;
   if (hr_code code = need_scalar(r, 1, "axis")) return code;
   const hr_tensor* x = r->inputs[0];
-  const int64_t given = int_at(r->inputs[1], 0), axis = axis_of(given, x->rank);
+  const int64_t attribute = int_at(r->inputs[1], 0), axis = axis_of(attribute, x->rank);
   if (axis < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "axis %lld is out of range for rank %d",
-                           (long long)given, int(x->rank));
+                           (long long)attribute, int(x->rank));
   const int32_t a = int32_t(axis);
   keep_plan(r, new LinePlan{product(x->dims, 0, a), x->dims[a], product(x->dims, a + 1, x->rank),
                             hr_attr_bool(r->node, "exclusive", 0) != 0,

@@ -254,11 +254,11 @@ hr_code compute_concat(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* 
 
 hr_code prepare_concat(void*, hr_request* r) {
   HR_APPLY_RULE(sparse_concat, r);
-  const int64_t given = hr_attr_int(r->node, "concat_dim", 0);
-  const int64_t axis = axis_of(given, r->inputs[0]->dims[1]);
+  const int64_t concat_dim = hr_attr_int(r->node, "concat_dim", 0);
+  const int64_t axis = axis_of(concat_dim, r->inputs[0]->dims[1]);
   if (axis < 0)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "concat_dim %lld is out of range for rank %lld",
-                           (long long)given, (long long)r->inputs[0]->dims[1]);
+                           (long long)concat_dim, (long long)r->inputs[0]->dims[1]);
   keep_plan(r, new ConcatPlan{r->node->n_inputs / 3, axis});
   r->compute = compute_concat;
   return HR_OK;

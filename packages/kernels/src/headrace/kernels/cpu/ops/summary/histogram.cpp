@@ -94,18 +94,18 @@ hr_code compute_histogram(hr_ctx* ctx, void*, void*, const hr_tensor* const* inp
   }
   std::vector<double> ends, counts;
   buckets.fill(&ends, &counts);
-  summary::Summary made;
-  made.add(Message()
-               .text(summary::kTag, tag)
-               .always(summary::kHisto, Message()
-                                            .real(1, least)
-                                            .real(2, most)
-                                            .real(3, double(n))
-                                            .real(4, sum)
-                                            .real(5, squares)
-                                            .packed(6, ends)
-                                            .packed(7, counts)));
-  return made.give(ctx, outputs[0]);
+  summary::Summary created;
+  created.add(Message()
+                  .text(summary::kTag, tag)
+                  .always(summary::kHisto, Message()
+                                               .real(1, least)
+                                               .real(2, most)
+                                               .real(3, double(n))
+                                               .real(4, sum)
+                                               .real(5, squares)
+                                               .packed(6, ends)
+                                               .packed(7, counts)));
+  return created.give(ctx, outputs[0]);
 }
 
 hr_code prepare_histogram(void*, hr_request* r) {

@@ -55,7 +55,7 @@ hr_code compute_image(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
   const int64_t* dims = inputs[1]->dims;
   const int64_t pixels = dims[1] * dims[2], size = pixels * dims[3];
   std::vector<uint8_t> bytes(std::is_same_v<T, uint8_t> ? 0 : size_t(size));
-  summary::Summary made;
+  summary::Summary created;
   for (int64_t i = 0; i < std::min(p.most, dims[0]); ++i) {
     const T* image = read<T>(inputs[1]) + i * size;
     const void* octets = image;
@@ -63,15 +63,16 @@ hr_code compute_image(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
       shown(image, pixels, dims[3], p.bad, bytes.data());
       octets = bytes.data();
     }
-    made.add(Message()
-                 .text(summary::kTag, summary::numbered(text_at(inputs[0], 0), "/image", p.most, i))
-                 .always(summary::kImage, Message()
-                                              .number(1, uint64_t(dims[1]))
-                                              .number(2, uint64_t(dims[2]))
-                                              .number(3, uint64_t(dims[3]))
-                                              .text(4, png(octets, dims[1], dims[2], dims[3], 1))));
+    created.add(
+        Message()
+            .text(summary::kTag, summary::numbered(text_at(inputs[0], 0), "/image", p.most, i))
+            .always(summary::kImage, Message()
+                                         .number(1, uint64_t(dims[1]))
+                                         .number(2, uint64_t(dims[2]))
+                                         .number(3, uint64_t(dims[3]))
+                                         .text(4, png(octets, dims[1], dims[2], dims[3], 1))));
   }
-  return made.give(ctx, outputs[0]);
+  return created.give(ctx, outputs[0]);
 }
 
 hr_code prepare_image(void*, hr_request* r) {
@@ -113,27 +114,27 @@ template <class T> void put_little(std::string* to, T value) { protobuf::fixed(t
 // A file of 16 bits a sample, from samples between -1 and 1.
 std::string wav(const float* samples, int64_t frames, int64_t channels, uint32_t rate) {
   const uint32_t bytes = uint32_t(2 * frames * channels);
-  std::string made = "RIFF";
-  put_little(&made, uint32_t(36 + bytes));
-  made += "WAVEfmt ";
-  put_little(&made, uint32_t(16));
-  put_little(&made, uint16_t(1));
-  put_little(&made, uint16_t(channels));
-  put_little(&made, rate);
-  put_little(&made, uint32_t(rate * uint32_t(channels) * 2));
-  put_little(&made, uint16_t(channels * 2));
-  put_little(&made, uint16_t(16));
-  made += "data";
-  put_little(&made, bytes);
+  std::string created = "RIFF";
+  put_little(&created, uint32_t(36 + bytes));
+  created += "WAVEfmt ";
+  put_little(&created, uint32_t(16));
+  put_little(&created, uint16_t(1));
+  put_little(&created, uint16_t(channels));
+  put_little(&created, rate);
+  put_little(&created, uint32_t(rate * uint32_t(channels) * 2));
+  put_little(&created, uint16_t(channels * 2));
+  put_little(&created, uint16_t(16));
+  created += "data";
+  put_little(&created, bytes);
   for (int64_t i = 0; i < frames * channels; ++i) {
     const double value = std::round(double(samples[i]) * 32768);
     const double kept = value >= 32767      ? 32767
                         : value >= -32768   ? value
                         : std::isnan(value) ? 0
                                             : -32768;
-    put_little(&made, uint16_t(int16_t(kept)));
+    put_little(&created, uint16_t(int16_t(kept)));
   }
-  return made;
+  return created;
 }
 
 hr_code compute_audio(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
@@ -145,20 +146,21 @@ hr_code compute_audio(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "sample_rate must be positive, got %g",
                        double(rate));
   const int64_t frames = x->dims[1], channels = x->rank == 3 ? x->dims[2] : 1;
-  summary::Summary made;
+  summary::Summary created;
   for (int64_t i = 0; i < std::min(p.most, x->dims[0]); ++i) {
     const float* clip = read<float>(x) + i * frames * channels;
-    made.add(Message()
-                 .text(summary::kTag, summary::numbered(text_at(inputs[0], 0), "/audio", p.most, i))
-                 .always(summary::kAudio,
-                         Message()
-                             .real(1, rate)
-                             .number(2, uint64_t(channels))
-                             .number(3, uint64_t(frames))
-                             .text(4, wav(clip, frames, channels, uint32_t(std::nearbyint(rate))))
-                             .text(5, "audio/wav")));
+    created.add(
+        Message()
+            .text(summary::kTag, summary::numbered(text_at(inputs[0], 0), "/audio", p.most, i))
+            .always(summary::kAudio,
+                    Message()
+                        .real(1, rate)
+                        .number(2, uint64_t(channels))
+                        .number(3, uint64_t(frames))
+                        .text(4, wav(clip, frames, channels, uint32_t(std::nearbyint(rate))))
+                        .text(5, "audio/wav")));
   }
-  return made.give(ctx, outputs[0]);
+  return created.give(ctx, outputs[0]);
 }
 
 hr_code prepare_audio(void*, hr_request* r) {

@@ -17,12 +17,12 @@ using summary::Summary;
 template <class T>
 hr_code compute_scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void*) {
-  Summary made;
+  Summary created;
   for (int64_t i = 0, n = hr_elements(inputs[0]); i < n; ++i)
-    made.add(Message()
-                 .text(summary::kTag, text_at(inputs[0], i))
-                 .always(summary::kSimpleValue, float(read<T>(inputs[1])[i])));
-  return made.give(ctx, outputs[0]);
+    created.add(Message()
+                    .text(summary::kTag, text_at(inputs[0], i))
+                    .always(summary::kSimpleValue, float(read<T>(inputs[1])[i])));
+  return created.give(ctx, outputs[0]);
 }
 
 hr_code prepare_scalar(void*, hr_request* r) {
@@ -39,14 +39,14 @@ hr_code prepare_scalar(void*, hr_request* r) {
 // ---- whole tensors ------------------------------------------------------------------------------
 
 Message tensor_message(const hr_tensor* t) {
-  Message shape, made;
+  Message shape, created;
   for (int32_t i = 0; i < t->rank; ++i) shape.always(2, Message().number(1, uint64_t(t->dims[i])));
-  made.number(1, uint64_t(t->dtype)).always(2, shape);
+  created.number(1, uint64_t(t->dtype)).always(2, shape);
   if (t->dtype != HR_STRING)
-    return made.text(
+    return created.text(
         4, {static_cast<const char*>(t->data), size_t(hr_elements(t) * hr_dtype_size(t->dtype))});
-  for (int64_t i = 0, n = hr_elements(t); i < n; ++i) made.always(8, text_at(t, i));
-  return made;
+  for (int64_t i = 0, n = hr_elements(t); i < n; ++i) created.always(8, text_at(t, i));
+  return created;
 }
 
 bool is_message(std::string_view bytes) {
@@ -60,11 +60,11 @@ bool is_message(std::string_view bytes) {
 
 hr_code compute_tensor(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void*) {
-  Summary made;
-  made.add(Message()
-               .always(summary::kTensor, tensor_message(inputs[0]))
-               .always(summary::kMetadata, Message()));
-  return made.give(ctx, outputs[0]);
+  Summary created;
+  created.add(Message()
+                  .always(summary::kTensor, tensor_message(inputs[0]))
+                  .always(summary::kMetadata, Message()));
+  return created.give(ctx, outputs[0]);
 }
 
 hr_code compute_tagged_tensor(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
@@ -73,12 +73,12 @@ hr_code compute_tagged_tensor(hr_ctx* ctx, void*, void*, const hr_tensor* const*
   if (!is_message(metadata))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "serialized_summary_metadata is no SummaryMetadata message");
-  Summary made;
-  made.add(Message()
-               .text(summary::kTag, text_at(inputs[0], 0))
-               .always(summary::kTensor, tensor_message(inputs[1]))
-               .always(summary::kMetadata, metadata));
-  return made.give(ctx, outputs[0]);
+  Summary created;
+  created.add(Message()
+                  .text(summary::kTag, text_at(inputs[0], 0))
+                  .always(summary::kTensor, tensor_message(inputs[1]))
+                  .always(summary::kMetadata, metadata));
+  return created.give(ctx, outputs[0]);
 }
 
 hr_code prepare_tensor(void*, hr_request* r) {

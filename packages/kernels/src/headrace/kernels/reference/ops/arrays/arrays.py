@@ -56,14 +56,14 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 @kernel("EnsureShape")
 def ensure_shape(attrs: Attrs, x: np.ndarray) -> np.ndarray:
-    wanted = attrs["shape"]
-    if wanted is not None and (
-        len(wanted) != x.ndim
-        or any(w not in (None, -1, n) for w, n in zip(wanted, x.shape, strict=True))
+    requested = attrs["shape"]
+    if requested is not None and (
+        len(requested) != x.ndim
+        or any(w not in (None, -1, n) for w, n in zip(requested, x.shape, strict=True))
     ):
-        said = ["?" if w in (None, -1) else w for w in wanted]
+        text = ["?" if w in (None, -1) else w for w in requested]
         raise InvalidArgumentError(
-            None, None, f"Shape of tensor {list(x.shape)} is not compatible with expected {said}"
+            None, None, f"Shape of tensor {list(x.shape)} is not compatible with expected {text}"
         )
     return x.copy()
 

@@ -127,10 +127,10 @@ def encode_jpeg(attrs: Attrs, image: np.ndarray) -> np.ndarray:
             raise InvalidArgumentError(
                 None, None, f"Attr {name} has value {value} out of range for an int32"
             )
-    made = encoded_jpeg(image, attrs["quality"], attrs["progressive"])
+    result = encoded_jpeg(image, attrs["quality"], attrs["progressive"])
     unit = b"\1" if attrs["density_unit"] == b"in" else b"\2"
     head = unit + b"".join((value & 0xFFFF).to_bytes(2, "big") for value in density)
-    return np.array(made[:13] + head + made[18:], object)  # in the JFIF header
+    return np.array(result[:13] + head + result[18:], object)  # in the JFIF header
 
 
 @kernel("EncodeJpegVariableQuality")

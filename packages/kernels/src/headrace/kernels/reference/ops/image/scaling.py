@@ -99,10 +99,10 @@ def _sampled(attrs: Attrs, size: int, out: int, scale: float, shift: float) -> _
 
 
 def _both(attrs: Attrs, shape: Any, out: Any, scale: np.ndarray, shift: np.ndarray) -> Any:
-    for name, given in (("scale", scale), ("translation", shift)):
-        if given.size != 2:
+    for name, argument in (("scale", scale), ("translation", shift)):
+        if argument.size != 2:
             raise InvalidArgumentError(
-                None, None, f"{name} must have two elements{list(given.shape)}"
+                None, None, f"{name} must have two elements{list(argument.shape)}"
             )
     return (
         _sampled(attrs, shape[axis + 1], out[axis], float(scale[axis]), float(shift[axis]))

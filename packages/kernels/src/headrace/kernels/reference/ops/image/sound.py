@@ -39,13 +39,13 @@ def decode_wav(attrs: Attrs, contents: np.ndarray) -> tuple[np.ndarray, np.ndarr
     except (wave.Error, EOFError) as error:
         raise InvalidArgumentError(None, None, f"not a WAV file of 16 bits: {error}") from error
     audio = samples.reshape(-1, channels).astype(np.float32) / np.float32(32768)
-    for axis, wanted in ((0, attrs["desired_samples"]), (1, attrs["desired_channels"])):
-        if wanted > audio.shape[axis]:  # silence, and the first channel again
-            missing = wanted - audio.shape[axis]
+    for axis, requested in ((0, attrs["desired_samples"]), (1, attrs["desired_channels"])):
+        if requested > audio.shape[axis]:  # silence, and the first channel again
+            missing = requested - audio.shape[axis]
             widths = [(0, missing if a == axis else 0) for a in (0, 1)]
             audio = np.pad(audio, widths, mode="constant" if axis == 0 else "edge")
-        elif wanted >= 0:
-            audio = audio[:wanted] if axis == 0 else audio[:, :wanted]
+        elif requested >= 0:
+            audio = audio[:requested] if axis == 0 else audio[:, :requested]
     return np.ascontiguousarray(audio), np.array(rate, np.int32)
 
 

@@ -71,24 +71,24 @@ def _half_fft(
         raise _refuse(f"fft_length must have shape [{rank}], it has {list(length.shape)}")
     if x.ndim < rank:
         raise _refuse(f"Input must have rank of at least {rank} but got: {list(x.shape)}")
-    wanted = length.tolist()
-    for place, n in enumerate(wanted):
+    requested = length.tolist()
+    for place, n in enumerate(requested):
         axis = x.ndim - rank + place
         least = n // 2 + 1 if not forward and place == rank - 1 else n
         if n < 0:
             raise _refuse(f"fft_length[{place}] must >= 0, but got: {n}")
-        if x.shape[axis] < least and not (x.shape[axis] == 0 and 0 in wanted):
+        if x.shape[axis] < least and not (x.shape[axis] == 0 and 0 in requested):
             raise _refuse(
                 f"Input dimension {axis} must have length of at least {least} but got: "
                 f"{x.shape[axis]}"
             )
     outer = x.shape[: x.ndim - rank]
-    if 0 in wanted or 0 in outer:
-        if forward and wanted[-1]:
-            wanted[-1] = wanted[-1] // 2 + 1
-        return np.zeros((*outer, *wanted), spectrum if forward else real)
+    if 0 in requested or 0 in outer:
+        if forward and requested[-1]:
+            requested[-1] = requested[-1] // 2 + 1
+        return np.zeros((*outer, *requested), spectrum if forward else real)
     transform = np.fft.rfftn if forward else np.fft.irfftn
-    return transform(wide(x), s=wanted, axes=_axes(rank)).astype(spectrum if forward else real)
+    return transform(wide(x), s=requested, axes=_axes(rank)).astype(spectrum if forward else real)
 
 
 @kernel("RFFT")

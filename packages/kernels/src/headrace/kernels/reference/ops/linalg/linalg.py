@@ -53,8 +53,8 @@ def _inverse_or_nan(matrix: np.ndarray) -> np.ndarray:
 @kernel("CholeskyGrad")
 def cholesky_grad(attrs: Attrs, lower: np.ndarray, grad: np.ndarray) -> np.ndarray:
     """Source: Murray, Differentiation of the Cholesky decomposition, 2016, equation 10."""
-    factor, given = np.tril(wide(lower)), np.tril(wide(grad))
-    middle = np.tril(_adjoint(factor) @ given)
+    factor, gradient = np.tril(wide(lower)), np.tril(wide(grad))
+    middle = np.tril(_adjoint(factor) @ gradient)
     eye = np.eye(lower.shape[-1])
     middle = middle * (1 - eye / 2)
     inverse = _per_matrix(_inverse_or_nan, factor)

@@ -151,9 +151,9 @@ def _agree(attrs: Attrs, pairs: Sequence[tuple[str, int, str]]) -> None:
             raise invalid(f"len({keys}) != len({called.get(listed, listed)})")
 
 
-def _as_many(keys: str, found: int, wanted_name: str, wanted: int) -> None:
-    if found != wanted:
-        raise invalid(f"Expected len({keys}) == {wanted_name} but got: {found} vs. {wanted}")
+def _as_many(keys: str, found: int, wanted_name: str, requested: int) -> None:
+    if found != requested:
+        raise invalid(f"Expected len({keys}) == {wanted_name} but got: {found} vs. {requested}")
 
 
 def _names_fit(names: np.ndarray, serialized: np.ndarray) -> None:

@@ -138,12 +138,15 @@ def sparse_slice(
     size: np.ndarray,
 ) -> Sparse:
     check_sizes(indices, values, shape)
-    for name, given in (("start", start), ("size", size)):
-        if given.ndim != 1:
-            raise refuse(f"Input {name} should be a vector but received shape {list(given.shape)}")
-        if given.size != shape.size:
+    for name, argument in (("start", start), ("size", size)):
+        if argument.ndim != 1:
             raise refuse(
-                f"Expected {name} to be a vector of length {shape.size} but got length {given.size}"
+                f"Input {name} should be a vector but received shape {list(argument.shape)}"
+            )
+        if argument.size != shape.size:
+            raise refuse(
+                f"Expected {name} to be a vector of length {shape.size} "
+                f"but got length {argument.size}"
             )
     if (size < 0).any():
         raise refuse(f"Expected a non-negative size, got {size.tolist()}")
@@ -178,9 +181,9 @@ def sparse_slice_grad(
     if len(kept) != len(grad):
         raise refuse(f"{len(grad)} elements of backprop_val_grad, but {len(kept)} output_indices")
     result, used = np.zeros(len(indices), grad.dtype), 0
-    wanted = cells_of(kept + start)
+    requested = cells_of(kept + start)
     for place, cell in enumerate(cells_of(indices)):  # both in the order of the slice
-        if used < len(wanted) and cell == wanted[used]:
+        if used < len(requested) and cell == requested[used]:
             result[place] = grad[used]
             used += 1
     if used != len(grad):

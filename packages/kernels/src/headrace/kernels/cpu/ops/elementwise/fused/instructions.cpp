@@ -265,8 +265,8 @@ struct Table {
 };
 
 const Table& table() {
-  static const Table made;
-  return made;
+  static const Table created;
+  return created;
 }
 
 // ---- conversions

@@ -1,6 +1,7 @@
-"""Nodes at the edges of what ops take, and what TensorFlow 2.21 answered (edges/answers).
+"""Edge cases of single ops, with the results of TensorFlow 2.21 in edge_cases/recorded.
 
-A module is a group; `python tests/ops/record_answers.py --peer PYTHON GROUP` asks TensorFlow again.
+Each module is a group. `python tests/ops/record_edge_cases.py --peer PYTHON GROUP` runs TensorFlow
+again and writes its results.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ import numpy as np
 
 from headrace.formats.dtypes import as_dtype
 
-ANSWERS = Path(__file__).parent / "answers"
+RECORDED = Path(__file__).parent / "recorded"
 
 
 @dataclass(frozen=True)
-class Edge:
+class EdgeCase:
     """One node.
 
     Attributes:
       inputs: arrays; a list of them for a list input.
-      apart: why our answer is another one than TensorFlow's; such an edge must be refused.
+      difference: why Headrace rejects a node that TensorFlow accepts.
     """
 
     op: str
     inputs: tuple[Any, ...]
     attrs: Mapping[str, Any] = field(default_factory=dict)
-    apart: str = ""
+    difference: str = ""
 
     @property
     def name(self) -> str:
@@ -40,8 +41,8 @@ class Edge:
             [list(x.shape) for x in v] if isinstance(v, list) else list(v.shape)
             for v in self.values
         ]
-        said = ",".join(f"{k}={v}" for k, v in self.attrs.items())
-        return f"{self.op}{shapes}{said}".replace(" ", "")
+        text = ",".join(f"{k}={v}" for k, v in self.attrs.items())
+        return f"{self.op}{shapes}{text}".replace(" ", "")
 
     @property
     def values(self) -> list[Any]:
@@ -60,24 +61,25 @@ def groups() -> list[str]:
     return sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__")
 
 
-def edges_of(group: str) -> list[Edge]:
-    """The edges of a group."""
-    return list(import_module(f"edges.{group}").EDGES)
+def edge_cases_of(group: str) -> list[EdgeCase]:
+    """The edge cases of a group."""
+    return list(import_module(f"edge_cases.{group}").EDGE_CASES)
 
 
-def answers(group: str) -> list[Any]:
-    """What TensorFlow said of each edge of a group: the words of a refusal, or arrays."""
-    read = json.loads((ANSWERS / f"{group}.json").read_text())
-    return [said if isinstance(said, str) else [_decoded(o) for o in said] for said in read]
+def recorded_results(group: str) -> list[Any]:
+    """TensorFlow's result for each case of a group: an error message, or arrays."""
+    read = json.loads((RECORDED / f"{group}.json").read_text())
+    return [result if isinstance(result, str) else [_decoded(o) for o in result] for result in read]
 
 
-def write_answers(group: str, given: list[Any]) -> None:
-    """Writes what `answers` reads, one edge a line."""
+def write_results(group: str, results: list[Any]) -> None:
+    """Writes the file that `recorded_results` reads, one case per line."""
     lines = [
-        json.dumps(said if isinstance(said, str) else [_encoded(o) for o in said]) for said in given
+        json.dumps(result if isinstance(result, str) else [_encoded(o) for o in result])
+        for result in results
     ]
-    ANSWERS.mkdir(exist_ok=True)
-    (ANSWERS / f"{group}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    RECORDED.mkdir(exist_ok=True)
+    (RECORDED / f"{group}.json").write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
 def _encoded(value: np.ndarray) -> dict[str, Any]:

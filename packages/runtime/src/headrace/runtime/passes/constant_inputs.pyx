@@ -22,26 +22,26 @@ cdef void input_positions(ProgramNode* node, uint64_t arguments,
                 positions.push_back(k)
 
 
-cdef void mark_wanted(Program program, const int32_t* nodes, int32_t n_nodes,
-                      const vector[uint64_t]& wanted_of, vector[int32_t]& marks,
+cdef void mark_constants(Program program, const int32_t* nodes, int32_t n_nodes,
+                      const vector[uint64_t]& constant_args, vector[int32_t]& marks,
                       int32_t mark) noexcept nogil:
     cdef int32_t i, k
     cdef ProgramNode* node
     cdef OpEntry* entry
-    cdef bint asked
+    cdef bint marked
     cdef vector[int32_t] positions
     for i in range(n_nodes - 1, -1, -1):
         node = &program.nodes[nodes[i]]
         if node.kind != NodeKind.KERNEL:
             continue
         entry = op_entry_of(node.source)
-        asked = False
+        marked = False
         for k in range(node.n_outputs):
-            asked = asked or marks[node.first_output + k] == mark
-        if asked and not (entry != NULL and entry.shape_only):
+            marked = marked or marks[node.first_output + k] == mark
+        if marked and not (entry != NULL and entry.shape_only):
             for k in range(node.n_inputs):
                 marks[program.inputs[node.first_input + k]] = mark
             continue
-        input_positions(node, wanted_of[nodes[i]], positions)
+        input_positions(node, constant_args[nodes[i]], positions)
         for k in positions:
             marks[program.inputs[node.first_input + k]] = mark

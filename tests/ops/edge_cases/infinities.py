@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from edges import Edge, i32, noise
+from edge_cases import EdgeCase, i32, noise
 
 INF, NAN = np.inf, np.nan
-EDGES: list[Edge] = []
+EDGE_CASES: list[EdgeCase] = []
 
 
 def _with(x: np.ndarray, *values: float) -> np.ndarray:
@@ -25,30 +25,36 @@ for values in ((), (INF,), (INF, -INF, NAN)):
                 of = {"kernel_type": kernel, "antialias": antialias}
                 moved = [scale, np.float32([0.3, -0.2])]
                 grads = _with(noise(1, *size, 2), *values)
-                EDGES.append(Edge("ScaleAndTranslate", [_with(X, *values), i32(size), *moved], of))
-                EDGES.append(Edge("ScaleAndTranslateGrad", [grads, X, *moved], of))
+                EDGE_CASES.append(
+                    EdgeCase("ScaleAndTranslate", [_with(X, *values), i32(size), *moved], of)
+                )
+                EDGE_CASES.append(EdgeCase("ScaleAndTranslateGrad", [grads, X, *moved], of))
     for padding, stride, out in ((b"SAME", 1, (5, 6)), (b"VALID", 2, (2, 2))):
         of = {"strides": [1, stride, stride, 1], "padding": padding}
         dy, shape = noise(1, *out, 4), i32([1, 5, 6, 2])
         x, kernel, grad = _with(X, *values), _with(FILTER, *values), _with(dy, *values)
         to_input, to_filter = (f"DepthwiseConv2dNativeBackprop{to}" for to in ("Input", "Filter"))
-        EDGES += [
-            Edge("DepthwiseConv2dNative", [x, FILTER], of),
-            Edge("DepthwiseConv2dNative", [X, kernel], of),
-            Edge(to_input, [shape, FILTER, grad], of),
-            Edge(to_input, [shape, kernel, dy], of),
-            Edge(to_filter, [X, i32([3, 3, 2, 2]), grad], of),
-            Edge(to_filter, [x, i32([3, 3, 2, 2]), dy], of),
+        EDGE_CASES += [
+            EdgeCase("DepthwiseConv2dNative", [x, FILTER], of),
+            EdgeCase("DepthwiseConv2dNative", [X, kernel], of),
+            EdgeCase(to_input, [shape, FILTER, grad], of),
+            EdgeCase(to_input, [shape, kernel, dy], of),
+            EdgeCase(to_filter, [X, i32([3, 3, 2, 2]), grad], of),
+            EdgeCase(to_filter, [x, i32([3, 3, 2, 2]), dy], of),
         ]
 
 # Filters without elements.
 for depth, multiplier in ((0, 2), (3, 0)):
     of = {"strides": [1, 1, 1, 1], "padding": b"SAME"}
-    EDGES.append(
-        Edge("DepthwiseConv2dNative", [noise(2, 5, 6, depth), noise(3, 3, depth, multiplier)], of)
+    EDGE_CASES.append(
+        EdgeCase(
+            "DepthwiseConv2dNative", [noise(2, 5, 6, depth), noise(3, 3, depth, multiplier)], of
+        )
     )
 
 # Gradients without rows: nothing arrives.
 of = {"kernel_type": b"lanczos3", "antialias": True}
 one = np.float32([1, 1])
-EDGES.append(Edge("ScaleAndTranslateGrad", [noise(1, 0, 4, 2), noise(1, 3, 4, 2), one, one], of))
+EDGE_CASES.append(
+    EdgeCase("ScaleAndTranslateGrad", [noise(1, 0, 4, 2), noise(1, 3, 4, 2), one, one], of)
+)

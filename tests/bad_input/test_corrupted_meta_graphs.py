@@ -22,7 +22,7 @@ CODES = (3, 5, 15)  # InvalidArgument, NotFound for unknown ops and variables, D
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Writes a checkpoint with .meta and a SavedModel of a graph with all kinds of collections."""
-    made = tmp_path_factory.mktemp("meta")
+    result = tmp_path_factory.mktemp("meta")
     with hr.Graph().as_default():
         x = hr.placeholder(hr.float32, [None, 4], name="x")
         weights = hr.get_variable("weights", [4, 2])
@@ -40,9 +40,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         hr.add_to_collection(hr.GraphKeys.SAVERS, saver)
         with hr.Session() as session:
             session.run(hr.global_variables_initializer())
-            saver.save(session, str(made / "model"))
-            hr.saved_model.simple_save(session, str(made / "saved"), {"x": x}, {"y": y})
-    return made
+            saver.save(session, str(result / "model"))
+            hr.saved_model.simple_save(session, str(result / "saved"), {"x": x}, {"y": y})
+    return result
 
 
 def _flip_bytes(wire: bytes, dice: random.Random) -> bytes:
@@ -95,32 +95,32 @@ def _load(path: Path) -> None:
         hr.saved_model.loader.load(session, ["serve"], str(path.parent))
 
 
-@pytest.mark.parametrize("damage", ["bytes", "collections", "fields"])
+@pytest.mark.parametrize("corruption", ["bytes", "collections", "fields"])
 @pytest.mark.parametrize(
     ("name", "use", "kind"),
     [("model.meta", _import, MetaGraphDef), ("saved/saved_model.pb", _load, SavedModel)],
     ids=["meta", "SavedModel"],
 )
 def test_corrupted_files_raise_errors_that_name_the_file(
-    folder: Path, name: str, use: Callable[[Path], None], kind: type, damage: str
+    folder: Path, name: str, use: Callable[[Path], None], kind: type, corruption: str
 ) -> None:
     path = folder / name
     whole = path.read_bytes()
-    dice = random.Random(f"{name} {damage}")
+    dice = random.Random(f"{name} {corruption}")
     ends: Counter[str] = Counter()
     try:
         for _ in range(COUNT):
-            path.write_bytes(_damaged(whole, kind, damage, dice))
+            path.write_bytes(_corrupted(whole, kind, corruption, dice))
             ends[_end(use, path)] += 1
     finally:
         path.write_bytes(whole)
     assert set(ends) <= {"used", "refused"} and ends["refused"] > COUNT / 4, ends
 
 
-def _damaged(whole: bytes, kind: type, damage: str, dice: random.Random) -> bytes:
-    if damage == "bytes":
+def _corrupted(whole: bytes, kind: type, corruption: str, dice: random.Random) -> bytes:
+    if corruption == "bytes":
         return _flip_bytes(whole, dice)
-    if damage == "collections":  # they are at the end of the file
+    if corruption == "collections":  # they are at the end of the file
         start = whole.index(b"cond_context")
         return whole[:start] + _flip_bytes(whole[start:], dice)
     message = kind.FromString(whole)

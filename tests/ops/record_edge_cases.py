@@ -1,4 +1,4 @@
-"""Asks TensorFlow for the answers of the edges: record_answers.py --peer PYTHON [GROUP ...]."""
+"""Records TensorFlow's results for edge cases: record_edge_cases.py --peer PYTHON [GROUP ...]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "fuzz")]
 from cases.case import Case as OpCase  # noqa: E402
 from child_processes import Judge  # noqa: E402
-from edges import Edge, edges_of, groups, write_answers  # noqa: E402
+from edge_cases import EdgeCase, edge_cases_of, groups, write_results  # noqa: E402
 from fuzz_case import Case, Run  # noqa: E402
 from fuzz_child import portable  # noqa: E402
 from one_node import one_node  # noqa: E402
@@ -29,27 +29,27 @@ def main() -> None:
     options = parser.parse_args()
     judge = Judge(options.peer)
     for group in options.group or groups():
-        write_answers(group, [_asked(judge, edge) for edge in edges_of(group)])
+        write_results(group, [_result(judge, case) for case in edge_cases_of(group)])
     judge.close()
 
 
-def _asked(judge: Judge, edge: Edge) -> str | list[np.ndarray]:
-    node = one_node(OpCase(edge.op, attrs=edge.attrs), "", edge.values)
+def _result(judge: Judge, case: EdgeCase) -> str | list[np.ndarray]:
+    node = one_node(OpCase(case.op, attrs=case.attrs), "", case.values)
     run = Run(node.feeds, node.fetches, [] if node.fetches else ["it"])
     replies = judge.run(Case(GraphDef.FromString(node.graph_def), [run]), portable)
     if replies is None:
         return "(TensorFlow ended)"
-    how, said = replies[0]
+    how, recorded = replies[0]
     if how == "refused":
-        return re.sub(r"\s*\[\[.*|for '\{\{.*", "", said[1], flags=re.DOTALL).strip()
-    return [_array(*form) for form in said]
+        return re.sub(r"\s*\[\[.*|for '\{\{.*", "", recorded[1], flags=re.DOTALL).strip()
+    return [_array(*form) for form in recorded]
 
 
 def _array(dtype: str, shape: tuple[int, ...], data: Any) -> np.ndarray:
     if dtype == "object":
-        made = np.empty(len(data), object)
-        made[:] = data
-        return made.reshape(shape)
+        result = np.empty(len(data), object)
+        result[:] = data
+        return result.reshape(shape)
     return np.frombuffer(data, getattr(ml_dtypes, dtype, dtype)).reshape(shape)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from kept_values import INF, NAN, where_kept
 
-from edges import Edge
+from edge_cases import EdgeCase
 from headrace.formats.dtypes import as_dtype
 
 ENDS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, -2.5, -3.0, 1e-30, -1e-30, 40.0, -40.0]
@@ -26,12 +26,12 @@ TWO = (
 ).split()
 COMPLEX = [complex(a, b) for a in FEWER for b in FEWER]
 
-EDGES: list[Edge] = []
+EDGE_CASES: list[EdgeCase] = []
 
 
-def _edge(op: str, *inputs: np.ndarray) -> Edge:
+def _edge(op: str, *inputs: np.ndarray) -> EdgeCase:
     kept, _ = where_kept(op, inputs)
-    return Edge(op, [x[~(kept | np.zeros(x.shape, bool))] for x in inputs])
+    return EdgeCase(op, [x[~(kept | np.zeros(x.shape, bool))] for x in inputs])
 
 
 for dtype in (np.float32, np.float64):
@@ -39,14 +39,14 @@ for dtype in (np.float32, np.float64):
         x = np.array(ENDS, dtype)
         a, b = (np.array(v, dtype).ravel() for v in np.meshgrid(PAIRS, PAIRS, indexing="ij"))
         p, q, r = (np.array(v, dtype).ravel() for v in np.meshgrid(FEWER, FEWER, FEWER))
-    EDGES += [_edge(op, x) for op in ONE]
-    EDGES += [_edge(op, a, b) for op in TWO]
-    EDGES.append(_edge("Betainc", p, q, r))
+    EDGE_CASES += [_edge(op, x) for op in ONE]
+    EDGE_CASES += [_edge(op, a, b) for op in TWO]
+    EDGE_CASES.append(_edge("Betainc", p, q, r))
     # Elements without a gradient where the value is infinite, NaN or, of a square root, 0.
     y = np.empty(a.shape, np.result_type(dtype, np.complex64))
     y.real, y.imag = a, b
     for op in ("SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"):
-        EDGES.append(Edge(op, [y, np.zeros_like(y)]))
+        EDGE_CASES.append(EdgeCase(op, [y, np.zeros_like(y)]))
 
 # What 64 bits do not hold; of narrower integers TensorFlow gives two values by position.
 for kind in ("float16", "bfloat16", "float32", "float64"):
@@ -56,4 +56,4 @@ for kind in ("float16", "bfloat16", "float32", "float64"):
     with np.errstate(over="ignore"):
         of = numbers.astype(as_dtype(kind).as_numpy_dtype)
     for to in ("int64", "uint64", "bool"):
-        EDGES.append(Edge("Cast", [of], {"SrcT": as_dtype(kind), "DstT": as_dtype(to)}))
+        EDGE_CASES.append(EdgeCase("Cast", [of], {"SrcT": as_dtype(kind), "DstT": as_dtype(to)}))

@@ -1,4 +1,4 @@
-"""Parsers of examples whose attributes, keys and names are not as many as each other."""
+"""Parsers of examples whose attributes, keys and names differ in number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from edges import Edge, words
+from edge_cases import EdgeCase, words
 
 A, B, D, R = (words([key]) for key in (b"a", b"b", b"d", b"r"))
 NONE = words([])
@@ -26,7 +26,7 @@ SEQUENCE: dict[str, Any] = {
     "feature_list_dense_shapes": [(1,)],
 }  # fmt: skip
 EMPTY = words([b""])
-EDGES: list[Edge] = []
+EDGE_CASES: list[EdgeCase] = []
 for changed in (
     {},
     {"num_sparse": 2},
@@ -38,7 +38,7 @@ for changed in (
     {"ragged_split_types": []},
     {"ragged_split_types": [], "ragged_value_types": []},
 ):
-    EDGES.append(Edge("ParseExampleV2", [EMPTY, NONE, A, D, R, [ONE]], {**V2, **changed}))
+    EDGE_CASES.append(EdgeCase("ParseExampleV2", [EMPTY, NONE, A, D, R, [ONE]], {**V2, **changed}))
 for keys in (
     [words([b"a", b"b"]), D, R],
     [A, words([b"d", b"b"]), R],
@@ -46,13 +46,15 @@ for keys in (
     [A[0], D[0], R[0]],
     [NONE, D, R],
 ):
-    EDGES.append(Edge("ParseExampleV2", [EMPTY, NONE, *keys, [ONE]], V2))
-EDGES.append(Edge("ParseExampleV2", [EMPTY, words([b"x", b"y"]), A, D, R, [ONE]], V2))
-EDGES.append(Edge("ParseExampleV2", [EMPTY[0], words([b"x"]), A, D, R, [ONE]], V2))
-EDGES.append(Edge("ParseExampleV2", [EMPTY.reshape(1, 1), NONE, A, D, R, [ONE]], V2))
+    EDGE_CASES.append(EdgeCase("ParseExampleV2", [EMPTY, NONE, *keys, [ONE]], V2))
+EDGE_CASES.append(EdgeCase("ParseExampleV2", [EMPTY, words([b"x", b"y"]), A, D, R, [ONE]], V2))
+EDGE_CASES.append(EdgeCase("ParseExampleV2", [EMPTY[0], words([b"x"]), A, D, R, [ONE]], V2))
+EDGE_CASES.append(EdgeCase("ParseExampleV2", [EMPTY.reshape(1, 1), NONE, A, D, R, [ONE]], V2))
 for changed in ({}, {"sparse_types": []}, {"dense_shapes": []}, {"dense_shapes": [(1,), (1,)]}):
-    EDGES.append(Edge("ParseExample", [EMPTY, NONE, [A[0]], [D[0]], [ONE]], {**V1, **changed}))
-EDGES.append(Edge("ParseExample", [EMPTY, words([b"x", b"y"]), [A[0]], [D[0]], [ONE]], V1))
+    EDGE_CASES.append(
+        EdgeCase("ParseExample", [EMPTY, NONE, [A[0]], [D[0]], [ONE]], {**V1, **changed})
+    )
+EDGE_CASES.append(EdgeCase("ParseExample", [EMPTY, words([b"x", b"y"]), [A[0]], [D[0]], [ONE]], V1))
 for changed in (
     {},
     {"num_sparse": 2},
@@ -61,7 +63,7 @@ for changed in (
     {"dense_keys": [b"d", b"b"]},
     {"dense_shapes": []},
 ):
-    EDGES.append(Edge("ParseSingleExample", [EMPTY[0], [ONE]], {**SINGLE, **changed}))
+    EDGE_CASES.append(EdgeCase("ParseSingleExample", [EMPTY[0], [ONE]], {**SINGLE, **changed}))
 for changed in (
     {},
     {"context_sparse_types": []},
@@ -71,8 +73,8 @@ for changed in (
     {"feature_list_dense_types": []},
     {"feature_list_dense_shapes": []},
 ):
-    EDGES.append(
-        Edge(
+    EDGE_CASES.append(
+        EdgeCase(
             "ParseSingleSequenceExample",
             [EMPTY[0], words([b"t"]), [A[0]], [D[0]], [B[0]], [words([b"t"])[0]], [ONE], EMPTY[0]],
             {**SEQUENCE, **changed},

@@ -9,7 +9,7 @@ from headrace.runtime.passes.program cimport Program, ProgramNode
 cdef void input_positions(ProgramNode* node, uint64_t arguments,
                           vector[int32_t]& positions) noexcept nogil
 # Marks the values that must be known before these nodes (topological order) can be prepared.
-# wanted_of: per node of the program, the arguments whose values `prepare` needs.
-cdef void mark_wanted(Program program, const int32_t* nodes, int32_t n_nodes,
-                      const vector[uint64_t]& wanted_of, vector[int32_t]& marks,
+# constant_args: per node of the program, the arguments whose values `prepare` needs.
+cdef void mark_constants(Program program, const int32_t* nodes, int32_t n_nodes,
+                      const vector[uint64_t]& constant_args, vector[int32_t]& marks,
                       int32_t mark) noexcept nogil
