@@ -8,12 +8,13 @@
 #include "executor/executor_state.hpp"
 #include "graph/attributes.hpp"
 #include "memory/dtype_names.hpp"
+#include "plan/owned_plan.hpp"
 
 namespace headrace {
 
 // The call and its tensors share one block. Values that the kernel leaves in the tensors are
 // released with the call, unless they were propagated.
-struct AsyncCall {
+struct AsyncCall : OwnedPlan {
   ExecutionState* state;
   int32_t unit;
   Iteration* iteration;
@@ -21,21 +22,12 @@ struct AsyncCall {
   OwnedTensor* outputs;
   hr_tensor** output_pointers;
   const hr_tensor** input_pointers;
-  void* plan = nullptr;
-  void (*destroy_plan)(void*) = nullptr;
   OwnedTensor workspace;
   int64_t start_ns = 0;
 
-  AsyncCall(const AsyncCall&) = delete;
-  AsyncCall& operator=(const AsyncCall&) = delete;
   ~AsyncCall() {
-    end_plan();
+    end_plan();  // the plan may refer to the outputs
     std::destroy_n(outputs, n_outputs);
-  }
-  // Call only while the step exists.
-  void end_plan() {
-    if (plan && destroy_plan) destroy_plan(plan);
-    plan = nullptr;
   }
 
   // Null: out of memory. The caller sets the pointers to the inputs.

@@ -39,7 +39,7 @@ cdef extern from "executor/async_call.hpp" namespace "headrace" nogil:
         hr_tensor** output_pointers
         const hr_tensor** input_pointers
         void* plan
-        void (*destroy_plan)(void*) noexcept nogil
+        void (*destroy)(void*) noexcept nogil
         OwnedTensor workspace
         int64_t start_ns
         void end_plan()
@@ -102,7 +102,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
         if code != HR_OK:
             run_fail_text(&state.run, code, unit.node.error.take().c_str())
         call.plan = request.plan
-        call.destroy_plan = request.destroy_plan
+        call.destroy = request.destroy_plan
     if code == HR_OK and not request.shape_depends_on_data:
         for i in range(unit.n_ports):
             if code == HR_OK:
@@ -145,7 +145,7 @@ cdef void end_call(AsyncCall* ended, hr_code code, bint dead) noexcept nogil:
     cdef int32_t number = ended.unit
     cdef Iteration* iteration = ended.iteration
     call.reset(ended)
-    call.get().end_plan()
+    call.get().end_plan()  # while the step exists
     if code != HR_OK:
         call.reset()
         fail_unit(state, number, iteration, code, "")

@@ -15,6 +15,7 @@
 #include "headrace/kernel.h"
 #include "memory/buffer.hpp"
 #include "memory/memory_account.hpp"
+#include "plan/owned_plan.hpp"
 #include "plan/run_buffers.hpp"
 #include "state/run.hpp"
 #include "state/slot_shapes.hpp"
@@ -41,21 +42,12 @@ struct EntryPlan {
 };
 
 // The result of a kernel's `prepare` for one node: made once, shared by executables and caches.
-struct PreparedNode {
-  void* plan = nullptr;
-  void (*destroy)(void*) = nullptr;
+struct PreparedNode : OwnedPlan {
   hr_compute compute = nullptr;
   int64_t workspace = 0;
   double flops = 0, bytes_moved = 0;
   bool shape_depends_on_data = false;
   std::vector<hr_tensor> outputs;  // dtype, rank, dims, layout, bytes
-
-  PreparedNode() = default;
-  PreparedNode(const PreparedNode&) = delete;
-  PreparedNode& operator=(const PreparedNode&) = delete;
-  ~PreparedNode() {
-    if (plan && destroy) destroy(plan);
-  }
 };
 
 // Whether kernels of a step should overlap: measured in some runs, under the GIL
