@@ -3,7 +3,7 @@
     TENSORFLOW_PYTHON tools/input_ranks.py OP_NAMES_FILE > .../formats/ops/input_ranks.txt
 
 For every op, input and rank a graph is imported whose other inputs have unknown shapes: what
-TensorFlow's shape functions refuse is no rank for that input.
+TensorFlow's shape functions reject is not a rank for that input.
 """
 
 from __future__ import annotations

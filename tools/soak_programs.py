@@ -207,7 +207,7 @@ class _MixedRuns:
             lambda: session.run([self._put, self._taken]),
             lambda: session.run(self._python, {self._i: 1}),
             lambda: self._in_two_calls(session, dice),
-            lambda: self._refused(session),
+            lambda: self._rejected(session),
             lambda: self._timed_out(session),
         ]
         try:
@@ -225,7 +225,7 @@ class _MixedRuns:
         session.partial_run(handle, self._held[0], {self._x: self._batch(dice)})
         session.partial_run(handle, self._held[1], {self._second: 2.0})
 
-    def _refused(self, session: hr.Session) -> None:
+    def _rejected(self, session: hr.Session) -> None:
         with contextlib.suppress(errors.InvalidArgumentError):
             session.run(self._wrong, {self._i: 1})
             raise AssertionError("an index out of range was taken")
@@ -257,7 +257,7 @@ def measured(name: str, count: int, report: Callable[[int], None]) -> list[Sampl
     """Runs a soak in this process.
 
     Args:
-      told: called with the number of steps done, ten times a second at most.
+      report: called with the number of steps done, ten times a second at most.
     Returns: samples after a warm-up of a tenth of the steps, half-way and at the end.
     """
     began = last = time.monotonic()

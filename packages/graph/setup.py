@@ -18,7 +18,7 @@ from stubs import SRC, generate  # noqa: E402
 class BuildStubs(Command):
     """Writes the type stubs beside the sources.
 
-    It also answers to `build_ext --inplace`, which then means the same in every package.
+    It also accepts `build_ext --inplace`, so that this command works in every package.
     """
 
     description = "generate the type stubs beside the sources"

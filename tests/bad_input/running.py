@@ -153,7 +153,7 @@ def _(folder: Path) -> None:
 @running("a NaN found by check_numerics")
 def _(folder: Path) -> None:
     x = hr.placeholder(hr.float32, [2])
-    _run(hr.check_numerics(x, "loss is no number"), {x: [1.0, np.nan]})
+    _run(hr.check_numerics(x, "loss is not a number"), {x: [1.0, np.nan]})
 
 
 @running("a failed assertion")

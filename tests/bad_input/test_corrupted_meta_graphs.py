@@ -114,7 +114,7 @@ def test_corrupted_files_raise_errors_that_name_the_file(
             ends[_end(use, path)] += 1
     finally:
         path.write_bytes(whole)
-    assert set(ends) <= {"used", "refused"} and ends["refused"] > COUNT / 4, ends
+    assert set(ends) <= {"used", "rejected"} and ends["rejected"] > COUNT / 4, ends
 
 
 def _corrupted(whole: bytes, kind: type, corruption: str, dice: random.Random) -> bytes:
@@ -135,7 +135,7 @@ def _end(use: Callable[[Path], None], path: Path) -> str:
             use(path)
     except OpError as error:
         if error.code in CODES and error.path == str(path) and error.offset is not None:
-            return "refused"
+            return "rejected"
         return f"{type(error).__name__} {error.path}, {error.offset}: {error}"
     except Exception as error:  # noqa: BLE001 - which it is, is the question
         return f"{type(error).__name__}: {error}"

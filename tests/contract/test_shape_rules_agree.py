@@ -221,7 +221,7 @@ def test_results_for_partial_shapes_hold_for_complete_shapes(name):
             elif i in case.values and how > 1:
                 partly.values[i] = case.values[i]
         result = ask_python(name, partly)
-        assert not isinstance(result, str), f"refuses {partly}: {result}, yet {case} gives {whole}"
+        assert not isinstance(result, str), f"rejects {partly}: {result}, yet {case} gives {whole}"
         assert len(result) == len(whole)
         assert all(map(fits, result, whole)), f"{partly} gives {result}, {case} gives {whole}"
 

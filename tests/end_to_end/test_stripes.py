@@ -1,4 +1,4 @@
-"""A network of layers learns to tell stripes apart, is saved, restored and evaluated."""
+"""A network of layers learns to classify stripes, is saved, restored and evaluated."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def main(part: int) -> None:
                 except (ValueError, OverflowError):
                     continue  # a message cannot hold it
                 how, what = run_case(graph.case())[0]
-                if how == "raw" or (how == "refused" and what[0] in (2, 13)):
+                if how == "raw" or (how == "rejected" and what[0] in (2, 13)):
                     print((op, attr.name, str(value)[:20], str(what)[-200:]))
 
 

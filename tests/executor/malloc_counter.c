@@ -1,4 +1,4 @@
-/* Loaded before the C library: counts what a process asks of its heap while it is told to, and
+/* Loaded before the C library: counts a process's allocations while counting is on, and
    lets one request fail. */
 #include <stddef.h>
 

@@ -89,7 +89,7 @@ def test_layers_that_train_by_a_tensor_learn() -> None:
         assert session.run(loss, {x: data}) < 0.2 * before
 
 
-def test_a_loop_on_the_way_is_refused_by_its_name() -> None:
+def test_a_loop_on_the_way_is_rejected_by_its_name() -> None:
     x = hr.placeholder(hr.float32, [])
     y = hr.while_loop(lambda a: a < 10.0, lambda a: a * 2.0, [x])
     with pytest.raises(LookupError, match="while.*while_loop are not implemented"):

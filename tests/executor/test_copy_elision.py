@@ -81,7 +81,7 @@ def test_run_time_values_decide_in_each_run() -> None:
 
 
 @pytest.mark.parametrize("where", ["fed", "in a branch"])
-def test_a_slice_that_begins_outside_is_refused_also_where_it_would_be_a_view(where: str) -> None:
+def test_a_slice_that_begins_outside_is_rejected_also_where_it_would_be_a_view(where: str) -> None:
     x = hr.placeholder(hr.float32, [None, None])
     at: Any = hr.placeholder(hr.int32, []) if where == "fed" else hr.constant(2)
 

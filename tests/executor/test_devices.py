@@ -1,4 +1,4 @@
-"""Several CPU devices in one session: partition, Send and Recv, refused placements, errors across
+"""Several CPU devices in one session: partition, Send and Recv, rejected placements, errors across
 devices.
 
 Modules: passes/place, passes/partition.
@@ -179,7 +179,7 @@ def test_closing_ends_a_recv_that_waits() -> None:
         session.run(y)
 
 
-def test_a_device_that_is_not_there_is_refused_or_replaced() -> None:
+def test_a_device_that_is_not_there_is_rejected_or_replaced() -> None:
     with hr.device("/cpu:7"):
         y = hr.constant(1.0) + 1.0
     with hr.Session(config=TWO) as session:

@@ -56,7 +56,7 @@ def test_ops_that_no_library_has_are_named() -> None:
 
 @pytest.mark.parametrize("part", range(8))
 def test_no_attribute_of_any_op_brings_another_exception_than_an_operror(part: int) -> None:
-    # In another process: some ask for more memory than a machine has.
+    # In another process: some request more memory than a machine has.
     script = Path(__file__).with_name("absurd_attributes.py")
     command = [sys.executable, str(script), str(part)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -47,7 +47,7 @@ def _passed_on(dtype: Any, shape: Any) -> Callable[[], Any]:
         ([0, 2], [1, 2], "[0, 2]"),
     ],
 )
-def test_a_value_of_another_shape_is_refused_with_both_shapes(
+def test_a_value_of_another_shape_is_rejected_with_both_shapes(
     shape: list[int | None], fed: list[int], shown: str, executor: str
 ) -> None:
     step = _step(_passed_on(hr.float32, shape), ["x:0"], executor)
@@ -78,28 +78,28 @@ def test_a_fetch_of_the_feed_itself_checks_it_too() -> None:
 
 @pytest.mark.parametrize("executor", ["", "dynamic"])
 @pytest.mark.parametrize("value", [np.zeros(2, np.complex64), np.array([None, None]), "word"])
-def test_a_value_of_another_kind_is_refused_with_both_dtypes(value: Any, executor: str) -> None:
+def test_a_value_of_another_kind_is_rejected_with_both_dtypes(value: Any, executor: str) -> None:
     step = _step(_passed_on(hr.float32, [2]), ["x:0"], executor)
     with pytest.raises(InvalidArgumentError, match=r"'x:0', which has dtype float"):
         step([value])
 
 
 @pytest.mark.parametrize("executor", ["", "dynamic"])
-def test_a_ragged_list_is_refused(executor: str) -> None:
+def test_a_ragged_list_is_rejected(executor: str) -> None:
     step = _step(_passed_on(hr.float32, None), ["x:0"], executor)
     with pytest.raises(InvalidArgumentError, match="'x:0', which has dtype float"):
         step([[[1.0], [1.0, 2.0]]])
 
 
 @pytest.mark.parametrize("executor", ["", "dynamic"])
-def test_a_string_feed_of_another_type_is_refused(executor: str) -> None:
+def test_a_string_feed_of_another_type_is_rejected(executor: str) -> None:
     step = _step(_passed_on(hr.string, [2]), ["x:0"], executor)
     with pytest.raises(InvalidArgumentError, match=r"'x:0', which has dtype string"):
         step([np.array([b"a", 3], object)])
 
 
 @pytest.mark.parametrize("executor", ["", "dynamic"])
-def test_a_bool_array_for_a_bfloat16_placeholder_is_converted_or_refused(executor: str) -> None:
+def test_a_bool_array_for_a_bfloat16_placeholder_is_converted_or_rejected(executor: str) -> None:
     step = _step(_passed_on(hr.bfloat16, [None]), ["x:0"], executor)
     np.testing.assert_array_equal(
         step([np.array([True, False, True] * 1000)])[0].astype(np.float32)[:3], [1.0, 0.0, 1.0]
@@ -122,7 +122,7 @@ def test_nothing_can_be_fed_for_a_resource(dtype: Any, executor: str) -> None:
 
 
 @pytest.mark.parametrize("executor", ["", "dynamic"])
-def test_strings_do_not_leak_when_a_later_feed_is_refused(executor: str) -> None:
+def test_strings_do_not_leak_when_a_later_feed_is_rejected(executor: str) -> None:
     def build() -> Any:
         text = hr.placeholder(hr.string, [None], name="text")
         return hr.string_join([text, hr.as_string(hr.placeholder(hr.float32, [2], name="x"))])

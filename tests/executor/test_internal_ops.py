@@ -1,4 +1,4 @@
-"""Graphs that contain ops which only passes make: refused, or checked like any other op."""
+"""Graphs that contain ops which only passes make: rejected, or checked like any other op."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_attributes_of_a_fused_convolution_are_checked(
 
 @pytest.mark.parametrize("op", ["Conv2D", "_FusedConv2D", "DepthwiseConv2dNative"])
 @pytest.mark.parametrize("padding", [2**31, 2**62, 2**63 - 1])
-def test_paddings_whose_sum_would_overflow_are_refused(op: str, padding: int) -> None:
+def test_paddings_whose_sum_would_overflow_are_rejected(op: str, padding: int) -> None:
     is_fused = op == "_FusedConv2D"
     fused = {"TArgs": [FLOAT], "num_args": 1, "fused_ops": [b"BiasAdd"]} if is_fused else {}
     nodes = Nodes().const("x", np.ones([1, 4, 4, 2], "f")).const("a", ONE)

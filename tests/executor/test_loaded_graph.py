@@ -141,7 +141,7 @@ def test_a_file_that_is_not_a_graph_is_named_with_the_offset(tmp_path: Path, nam
     assert missing.value.path == str(path)
 
 
-def test_names_that_the_graph_has_not_are_refused_when_it_is_loaded() -> None:
+def test_names_that_the_graph_has_not_are_rejected_when_it_is_loaded() -> None:
     for inputs, outputs in ((["q"], ["y"]), (["x", "scale"], ["q"])):
         with pytest.raises(errors.NotFoundError, match="no node 'q' in the graph"):
             load_graph(_graph(), inputs, outputs)

@@ -102,12 +102,12 @@ def test_every_executor_keeps_to_it(executor: str) -> None:
             session.run(y, {x: np.ones([4000, 4], np.float32)})
 
 
-def test_without_a_limit_nothing_is_refused() -> None:
+def test_without_a_limit_nothing_is_rejected() -> None:
     x = hr.placeholder(hr.float32, [None, 4])
     with hr.Session() as session:
         session.run(_deep(x), {x: np.ones([4000, 4], np.float32)})
 
 
-def test_a_negative_limit_is_refused() -> None:
+def test_a_negative_limit_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="plan_memory_limit_bytes is -1"):
         _session(-1)

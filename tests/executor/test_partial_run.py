@@ -59,7 +59,7 @@ def test_operations_may_be_fetched() -> None:
         assert session.run([v, w]) == [4.0, 5.0]
 
 
-def test_fetches_without_their_feeds_or_setup_are_refused() -> None:
+def test_fetches_without_their_feeds_or_setup_are_rejected() -> None:
     a, b = hr.placeholder(hr.float32, [], "a"), hr.placeholder(hr.float32, [], "b")
     total = hr.add(a, b, "total")
     other = a * 3.0

@@ -35,7 +35,7 @@ def test_the_handle_of_a_first_generation_queue_is_not_a_variable() -> None:
         assert session.run(get) == [4.0]
 
 
-def test_a_write_through_a_queue_handle_is_refused() -> None:
+def test_a_write_through_a_queue_handle_is_rejected() -> None:
     handle = _old_queue()
     assign = hr.raw_ops.Assign(ref=handle, value=b"text", validate_shape=False)
     with hr.Session() as session:
@@ -58,7 +58,7 @@ def test_a_variable_is_no_queue() -> None:
 
 @pytest.mark.parametrize("op", ["QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"])
 @pytest.mark.parametrize("dtype", [hr.float64, hr.string, hr.int32])
-def test_a_dequeue_of_other_component_types_is_refused(op: str, dtype: hr.DType) -> None:
+def test_a_dequeue_of_other_component_types_is_rejected(op: str, dtype: hr.DType) -> None:
     queue = hr.FIFOQueue(10, [hr.float32], shapes=[[2]])
     put = queue.enqueue([[1.0, 2.0]])
     many = {} if op == "QueueDequeueV2" else {"n": 1}
@@ -72,7 +72,7 @@ def test_a_dequeue_of_other_component_types_is_refused(op: str, dtype: hr.DType)
 
 @pytest.mark.parametrize("shape", [[2], [1], [0]])
 @pytest.mark.parametrize("declared", [[], [2]])
-def test_a_priority_that_is_not_a_scalar_is_refused(shape: list[int], declared: list[int]) -> None:
+def test_a_priority_that_is_not_a_scalar_is_rejected(shape: list[int], declared: list[int]) -> None:
     queue = hr.raw_ops.PriorityQueueV2(component_types=[hr.float32], shapes=[declared], capacity=9)
     priority = hr.placeholder(hr.int64)
     value = np.ones(declared, np.float32)
@@ -187,7 +187,7 @@ def test_a_cancelled_random_or_priority_dequeue_puts_back_what_it_took() -> None
             assert sorted(session.run(rest)[-1].tolist()) == [0, 1, 2, 3, 4]
 
 
-def test_an_empty_batch_of_many_components_of_unknown_shape_is_refused() -> None:
+def test_an_empty_batch_of_many_components_of_unknown_shape_is_rejected() -> None:
     queue = hr.FIFOQueue(10, [hr.int32])
     with (
         hr.Session() as session,
@@ -197,7 +197,7 @@ def test_an_empty_batch_of_many_components_of_unknown_shape_is_refused() -> None
 
 
 @pytest.mark.parametrize("kind", ["FIFOQueue", "RandomShuffleQueue"])
-def test_a_batch_of_elements_whose_shapes_are_not_declared_is_refused(kind: str) -> None:
+def test_a_batch_of_elements_whose_shapes_are_not_declared_is_rejected(kind: str) -> None:
     least = [0] if kind == "RandomShuffleQueue" else []
     queue = getattr(hr, kind)(10, *least, dtypes=[hr.int32])
     with hr.Session() as session:
@@ -221,7 +221,7 @@ def test_a_queue_has_a_shape_for_each_component_or_none(kind: str) -> None:
                 session.run(size)
 
 
-def test_a_batch_of_more_dimensions_than_tensors_have_is_refused() -> None:
+def test_a_batch_of_more_dimensions_than_tensors_have_is_rejected() -> None:
     queue = hr.FIFOQueue(10, [hr.int32], shapes=[[1] * 8])
     put = queue.enqueue([np.ones([1] * 8, np.int32)])
     with hr.Session() as session:
@@ -230,7 +230,7 @@ def test_a_batch_of_more_dimensions_than_tensors_have_is_refused() -> None:
             session.run(queue.dequeue_many(1))
 
 
-def test_a_shared_name_with_other_component_types_is_refused() -> None:
+def test_a_shared_name_with_other_component_types_is_rejected() -> None:
     one = hr.FIFOQueue(10, [hr.int32], shared_name="s")
     other = hr.FIFOQueue(10, [hr.float32], shared_name="s")
     third = hr.RandomShuffleQueue(10, 0, [hr.int32], shared_name="s")

@@ -1,4 +1,4 @@
-"""A Send or Recv with an invalid rendezvous key is refused, with the name of the node.
+"""A Send or Recv with an invalid rendezvous key is rejected, with the name of the node.
 
 Modules: state/rendezvous.
 """
@@ -33,7 +33,7 @@ def _sent(name: str, send: str = DEVICE, recv: str = DEVICE, op: str = "_Send") 
 
 
 @pytest.mark.parametrize("op", ["_Send", "_HostSend"])
-def test_a_tensor_name_that_is_empty_or_has_a_semicolon_is_refused(op: str) -> None:
+def test_a_tensor_name_that_is_empty_or_has_a_semicolon_is_rejected(op: str) -> None:
     for name in ("", "a;b"):
         with pytest.raises(InvalidArgumentError, match="Invalid rendezvous key: tensor_name"):
             _sent(name, op=op)

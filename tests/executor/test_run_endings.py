@@ -116,13 +116,13 @@ def test_a_timeout_ends_a_run_of_python_kernels_between_two_of_them(on_main_thre
         else:
             failed: list[BaseException] = []
 
-            def guarded() -> None:
+            def run_and_report() -> None:
                 try:
                     run()
                 except BaseException as error:
                     failed.append(error)
 
-            thread = threading.Thread(target=guarded)
+            thread = threading.Thread(target=run_and_report)
             thread.start()
             thread.join(30)
             assert not failed

@@ -67,7 +67,7 @@ def test_the_container_scope_names_it() -> None:
 
 
 @pytest.mark.parametrize("container", ["a b", "a_b", "-a", "/a", "\1"])
-def test_queues_and_reference_variables_refuse_invalid_container_names(
+def test_queues_and_reference_variables_reject_invalid_container_names(
     container: str,
 ) -> None:
     queue = hr.raw_ops.FIFOQueueV2(component_types=[hr.int32], container=container)
@@ -90,7 +90,7 @@ def test_queues_and_reference_variables_take_the_name_of_a_container(container: 
         assert not session.run(hr.raw_ops.IsVariableInitialized(ref=variable))
 
 
-def test_one_name_with_another_dtype_or_kind_is_refused() -> None:
+def test_one_name_with_another_dtype_or_kind_is_rejected() -> None:
     hr.raw_ops.AssignVariableOp(resource=_handle("s"), value=[1.0, 2.0], name="put")
     wrong = hr.raw_ops.AssignVariableOp(
         resource=_handle("s", dtype=hr.int32), value=np.array([1, 2], np.int32)

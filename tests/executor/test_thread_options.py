@@ -1,4 +1,4 @@
-"""Options about threads are honoured, bounded, refused or logged, never ignored.
+"""Options about threads are honoured, bounded, rejected or logged, never ignored.
 
 Modules: session/placement_log, state/session_options, state/run_options, threads/pools,
 threads/intra_op_pool, threads/thread_count, threads/openmp.
@@ -74,7 +74,7 @@ def test_intra_op_threads_are_no_more_than_the_system_can_start() -> None:
         (hr.ConfigProto(device_count={"CPU": 10**6}), "at most 64 devices"),
     ],
 )
-def test_values_that_no_session_can_have_are_refused(config: hr.ConfigProto, text: str) -> None:
+def test_values_that_no_session_can_have_are_rejected(config: hr.ConfigProto, text: str) -> None:
     with pytest.raises(InvalidArgumentError, match=text):
         hr.Session(config=config).run(hr.constant(1))
 

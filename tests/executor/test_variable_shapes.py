@@ -71,7 +71,7 @@ def test_a_reference_assigned_without_validation_and_read_in_one_step_has_the_ne
             np.testing.assert_array_equal(session.run(read, {value: fed}), fed + 1)
 
 
-def test_assign_refuses_a_shape_that_the_variable_does_not_have_now() -> None:
+def test_assign_rejects_a_shape_that_the_variable_does_not_have_now() -> None:
     v = hr.raw_ops.VariableV2(shape=[2], dtype=hr.float32)
     grow = hr.raw_ops.Assign(ref=v, value=np.ones(5, np.float32), validate_shape=False)
     back = hr.raw_ops.Assign(ref=v, value=np.ones(2, np.float32))
@@ -140,7 +140,7 @@ def test_a_resource_variable_of_another_shape_than_its_handle_declares_is_read_a
 
 
 @pytest.mark.parametrize("dtype", [hr.float64, hr.int32, hr.complex128, hr.string])
-def test_a_resource_variable_read_as_another_dtype_is_refused(dtype: hr.DType) -> None:
+def test_a_resource_variable_read_as_another_dtype_is_rejected(dtype: hr.DType) -> None:
     handle = _handle([3])
     assign = hr.raw_ops.AssignVariableOp(resource=handle, value=np.ones(3, np.float32))
     with hr.Session() as session:
@@ -150,7 +150,7 @@ def test_a_resource_variable_read_as_another_dtype_is_refused(dtype: hr.DType) -
 
 
 @pytest.mark.parametrize("op", ["AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp"])
-def test_a_change_of_another_dtype_is_refused_and_changes_nothing(op: str) -> None:
+def test_a_change_of_another_dtype_is_rejected_and_changes_nothing(op: str) -> None:
     handle = _handle([3])
     start = hr.raw_ops.AssignVariableOp(resource=handle, value=np.ones(3, np.float32))
     change = getattr(hr.raw_ops, op)(resource=handle, value=np.ones(3, np.float64))

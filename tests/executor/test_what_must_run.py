@@ -90,7 +90,7 @@ def test_an_assertion_fails_the_run_and_shows_its_data() -> None:
 
 def test_nodes_without_readers_do_not_run() -> None:
     x = hr.placeholder(hr.float32, [2])
-    hr.check_numerics(x, "not asked for")
+    hr.check_numerics(x, "not requested")
     hr.Assert(hr.constant(False), ["nor this"])
     with hr.Session() as session:
         assert session.run(x + 1.0, {x: [np.nan, 1.0]})[1] == 2.0

@@ -21,7 +21,7 @@ def make_case(dice: random.Random) -> Case:
     try:
         graph = GraphDef.FromString(corrupted)
         names = [f"{node.name}:0" for node in graph.node]
-    except Exception:  # protobuf refuses more than a session does
+    except Exception:  # protobuf rejects more than a session does
         graph, names = GraphDef(), []
     return Case(
         graph, [Run({}, [name], []) for name in names[-12:]] or [Run()], corrupted, random=True

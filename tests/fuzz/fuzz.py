@@ -36,7 +36,7 @@ LEAK_BYTES = 256 << 20  # that a batch may grow by; kernels' caches and arenas a
 PER_KEY = 3  # files written for one verdict and op
 # Findings that end in status 1. The others are for people to look at: TensorFlow's judgement of
 # values, and errors whose code says too little.
-COUNTED = ("crash", "hang", "leak", "raw exception", "unstable", "TensorFlow refuses")
+COUNTED = ("crash", "hang", "leak", "raw exception", "unstable", "TensorFlow rejects")
 
 
 def main() -> int:

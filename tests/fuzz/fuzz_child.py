@@ -36,8 +36,8 @@ Outcome = tuple[str, Any]
 def run_case(case: Case) -> list[Outcome]:
     """Extends a session with the graph of a case and runs it.
 
-    Returns: one outcome per run: ("values", arrays), ("refused", (code, text)) or
-      ("raw", traceback) for an exception that is no OpError.
+    Returns: one outcome per run: ("values", arrays), ("rejected", (code, text)) or
+      ("raw", traceback) for an exception that is not an OpError.
     """
     try:
         if case.calls:
@@ -51,7 +51,7 @@ def run_case(case: Case) -> list[Outcome]:
         finally:
             session.close()
     except OpError as error:
-        return [("refused", (error.code, str(error)))] * max(1, len(case.runs))
+        return [("rejected", (error.code, str(error)))] * max(1, len(case.runs))
     except Exception:  # the finding itself
         return [("raw", _traceback())]
 
@@ -67,9 +67,9 @@ def _run(session: Any, run: Run) -> Outcome:
         try:
             return ("values", [np.array(v, copy=True) for v in values])
         except MemoryError:  # of this copy, under the child's limit
-            return ("refused", (RESOURCE_EXHAUSTED, "a result too large to be copied"))
+            return ("rejected", (RESOURCE_EXHAUSTED, "a result too large to be copied"))
     except OpError as error:
-        return ("refused", (error.code, str(error)))
+        return ("rejected", (error.code, str(error)))
     except Exception:  # the finding itself
         return ("raw", _traceback())
 

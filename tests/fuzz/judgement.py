@@ -2,16 +2,17 @@
 
 Not counted, and why:
 
-- TensorFlow disagrees with itself: it answers two equal runs, or a process whose fresh memory holds
-  other bytes, differently (outputs that a kernel leaves unset, constants changed in place).
+- TensorFlow disagrees with itself: two equal runs of it differ, or a run in a process whose
+  fresh memory holds other bytes does (outputs that a kernel leaves unset, constants changed in
+  place).
 - TensorFlow flushes subnormal numbers to zero, as our kernels do ("Denormals" in
-  docs/architecture.md), though not always where we do: counted only where our answer to the case
+  docs/architecture.md), though not always where we do: counted only where our result of the case
   with zeros in their place differs as well.
 - Nodes that no run needs are not shown to it: it checks the whole graph at import, we what runs.
-  What we refuse counts only where it takes the whole graph.
+  What we reject counts only where it takes the whole graph.
 - TensorFlow looks at a shape only where the graph declares it, or only where it does not: counted
-  where it answers the case with constants for the feeds, with feeds for the constants, and with
-  the shapes of all values hidden (also of those in branches and loops that do not run), so too.
+  only where its results also differ from ours with constants for the feeds, with feeds for the
+  constants, and with the shapes of all values hidden (also in branches and loops that do not run).
 - We have no kernel for an op that is not implemented (tests/ops/missing_kernels.py), and say so.
 - Signs of the columns of Qr and Svd (column_signs.py).
 - What kept_differences.py lists, each with its reason.
@@ -42,7 +43,7 @@ _JOINTS = ("Merge", "RefMerge", "Exit", "LoopCond", "PlaceholderWithDefault")  #
 
 
 class Judgement:
-    """Two processes of TensorFlow, the second asked only where the first one differs from us.
+    """Two processes of TensorFlow, the second used only where the first one differs from us.
 
     Attributes:
       crashes: how often one of them ended.
@@ -111,9 +112,9 @@ class Judgement:
                 for mine, peer in zip(ours, theirs, strict=False)
                 if mine[0] == peer[0] == "values"
             )
-        if verdict.startswith("refused"):
+        if verdict.startswith("rejected"):
             whole = self._first.run(case, self._portable)
-            if whole and all(how == "refused" for how, _ in whole):
+            if whole and all(how == "rejected" for how, _ in whole):
                 return True
         for i, (mine, peer) in enumerate(zip(ours, theirs, strict=False)):
             if mine[0] == peer[0]:
@@ -132,7 +133,7 @@ class Judgement:
 
 
 def _stands(i: int, theirs: list[Outcome], again: list[Outcome] | None, random: bool) -> bool:
-    """Whether TensorFlow's answer to run i is one that it gives again; runs 0 and 1 are equal."""
+    """Whether TensorFlow's result of run i is reproducible; runs 0 and 1 are equal."""
     others = [again[i]] if again is not None and i < len(again) else []
     others += [theirs[1 - i]] if i < 2 and len(theirs) > 1 else []
     return not any(_differ(theirs[i], other, random) for other in others)

@@ -214,7 +214,7 @@ KEPT_DIFFERENCES = (
         "an empty result has the input's shape",
     ),
     KeptDifference(".*Pool.*", "strides must be positive", "it is never used", _stride_over_depth),
-    # Bytes that are no message: TensorFlow drops them without a word.
+    # Bytes that are not a message: TensorFlow drops them without a word.
     KeptDifference(
         "TensorSummaryV2", "no SummaryMetadata message", "corrupted metadata is dropped"
     ),

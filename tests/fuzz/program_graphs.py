@@ -1,6 +1,6 @@
 """Graphs with branches, loops, variables, queues and TensorArrays (kind `programs`).
 
-They are built from nodes, since headrace.graph refuses many of them: loop variables change their
+They are built from nodes, since headrace.graph rejects many of them: loop variables change their
 shape, variables change their shape, predicates are not scalars.
 """
 

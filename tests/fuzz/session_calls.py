@@ -141,7 +141,7 @@ class Play:
                 self.wrong.append("a fresh session gives a wrong value")
             session.close()
         except (OpError, KeyboardInterrupt):
-            pass  # the program beside may be refused
+            pass  # the program beside may be rejected
 
     def _step(self, feeds: list[str], fetches: list[str], targets: list[str] | None = None) -> Any:
         return self.session.prepare(feeds, fetches, targets or [])

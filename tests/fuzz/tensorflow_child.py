@@ -27,7 +27,7 @@ resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 OPTIONS = v1.RunOptions(timeout_in_ms=1000)
 LIMIT_S = 4.0  # for one step: building the graph, or a run
 CONFIG = v1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=2)
-# No rewriting: a kernel that refuses must be asked.
+# No rewriting: a kernel that rejects its inputs must run.
 rewrites = CONFIG.graph_options.rewrite_options
 rewrites.disable_meta_optimizer = True
 CONFIG.graph_options.optimizer_options.opt_level = -1
@@ -60,8 +60,8 @@ def outcomes(wire: bytes, runs: list, result: list) -> None:
     try:
         with graph.as_default():
             tf.import_graph_def(graph_def, name="")
-    except Exception as error:  # any refusal
-        result += [("refused", (3, "import: " + str(error)[:300]))] * len(runs)
+    except Exception as error:  # TensorFlow rejects the graph
+        result += [("rejected", (3, "import: " + str(error)[:300]))] * len(runs)
         return
     with v1.Session(graph=graph, config=CONFIG) as session:
         for feeds, fetches, targets in runs:
@@ -73,9 +73,9 @@ def outcomes(wire: bytes, runs: list, result: list) -> None:
                 result.append(("values", [portable(v) for v in done[0]]))
             except tf.errors.OpError as error:
                 text = re.sub(r"(?s).*?Node: '[^']*'\n", "", error.message, count=1)
-                result.append(("refused", (error.error_code, text[:300])))
+                result.append(("rejected", (error.error_code, text[:300])))
             except Exception as error:
-                result.append(("refused", (3, "client: " + str(error)[:300])))
+                result.append(("rejected", (3, "client: " + str(error)[:300])))
 
 
 def watched(wire: bytes, runs: list) -> list:

@@ -10,7 +10,7 @@ import pytest
 
 FUZZ = Path(__file__).parent / "fuzz.py"
 # Kind: how many cases, and how many of them must at least give values, so that the slice cannot
-# decay into one that tests refusals alone.
+# decay into one of invalid inputs only.
 SLICE = {
     "calls": (24, 20),
     "corrupted": (800, 40),

@@ -57,14 +57,14 @@ def test_equal_runs_with_different_values_and_raw_exceptions_are_verdicts() -> N
     ]
 
 
-def test_a_result_where_tensorflow_refuses_is_a_verdict_but_not_its_lack_of_a_kernel() -> None:
+def test_a_result_where_tensorflow_rejects_is_a_verdict_but_not_its_lack_of_a_kernel() -> None:
     value = [("values", [("int32", (), np.array(1, np.int32).tobytes())])]
-    refused = [("refused", (3, "shapes differ"))]
-    assert [v for v, _ in verdicts.against(value, refused, False)] == ["TensorFlow refuses"]
-    assert [v for v, _ in verdicts.against(refused, value, False)] == [
-        "refused, TensorFlow gives a result"
+    rejected = [("rejected", (3, "shapes differ"))]
+    assert [v for v, _ in verdicts.against(value, rejected, False)] == ["TensorFlow rejects"]
+    assert [v for v, _ in verdicts.against(rejected, value, False)] == [
+        "rejected, TensorFlow gives a result"
     ]
-    assert verdicts.against(value, [("refused", (3, "No OpKernel was registered"))], False) == []
+    assert verdicts.against(value, [("rejected", (3, "No OpKernel was registered"))], False) == []
 
 
 def _endless_loop() -> fuzz_case.Case:

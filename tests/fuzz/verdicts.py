@@ -23,12 +23,12 @@ def of_ours(outcomes: list[Outcome], random: bool, used_s: float) -> list[tuple[
     for how, what in outcomes:
         if how == "raw":
             found.append(("raw exception", what))
-        if how == "refused" and what[0] in (UNKNOWN, INTERNAL):
+        if how == "rejected" and what[0] in (UNKNOWN, INTERNAL):
             found.append(("unfit code", f"{what[0]}: {what[1]}"))
     if len(outcomes) > 1 and not random:
         first, second = outcomes[:2]
-        if {first[0], second[0]} == {"values", "refused"}:
-            late = [w for h, w in (first, second) if h == "refused"]
+        if {first[0], second[0]} == {"values", "rejected"}:
+            late = [w for h, w in (first, second) if h == "rejected"]
             if late[0][0] not in (DEADLINE, CANCELLED):
                 found.append(("unstable", f"one of two equal runs: {late[0]}"))
         elif first[0] == "values" and (reason := difference(first[1], second[1])):
@@ -42,15 +42,15 @@ def against(ours: list[Outcome], theirs: list[Outcome], random: bool) -> list[tu
     """Verdicts by comparison with TensorFlow's outcomes."""
     found: dict[str, str] = {}
     for mine, peer in zip(ours, theirs, strict=False):
-        if mine[0] == "values" and peer[0] == "refused":
+        if mine[0] == "values" and peer[0] == "rejected":
             code, text = peer[1]
             if code in (DEADLINE, CANCELLED) or _has_no_kernel(text):
                 continue
-            found.setdefault("TensorFlow refuses", text[:300])
-        elif mine[0] == "refused" and peer[0] == "values":
+            found.setdefault("TensorFlow rejects", text[:300])
+        elif mine[0] == "rejected" and peer[0] == "values":
             code, text = mine[1]
             if code not in (DEADLINE, CANCELLED):
-                found.setdefault("refused, TensorFlow gives a result", f"{code}: {text[:300]}")
+                found.setdefault("rejected, TensorFlow gives a result", f"{code}: {text[:300]}")
         elif mine[0] == peer[0] == "values" and not random:
             if reason := difference(mine[1], peer[1]):
                 found.setdefault("different values", reason)
@@ -59,7 +59,7 @@ def against(ours: list[Outcome], theirs: list[Outcome], random: bool) -> list[tu
 
 def _has_no_kernel(text: str) -> bool:
     """Whether TensorFlow's CPU kernels just lack the dtype, or have lost the op."""
-    words = (  # client: what only the Python session of today's TensorFlow refuses
+    words = (  # client: what only the Python session of today's TensorFlow rejects
         "No OpKernel", "Could not find device for node", "not registered", "no longer supported",
         "is not available in GraphDef version", "No registered", "client:",
         "has constraint on attr", "only supports NHWC", "only supports the NHWC",

@@ -19,7 +19,7 @@ def run_in_runtime(
 
     Args:
       values: instead of the case's own inputs.
-      compiled: refuse the reference kernels, so that a compiled one must have run.
+      compiled: reject the reference kernels, so that a compiled one must have run.
     """
     node = one_node(case, dtype, values)
     session = _service()("", _config(compiled))

@@ -40,7 +40,7 @@ def _result(judge: Judge, case: EdgeCase) -> str | list[np.ndarray]:
     if replies is None:
         return "(TensorFlow ended)"
     how, recorded = replies[0]
-    if how == "refused":
+    if how == "rejected":
         return re.sub(r"\s*\[\[.*|for '\{\{.*", "", recorded[1], flags=re.DOTALL).strip()
     return [_array(*form) for form in recorded]
 

@@ -27,7 +27,7 @@ _STEPS = {
 # Ops that cut or alter the path on purpose.
 BY_DESIGN = {
     "StopGradient": "nothing flows back",
-    "PreventGradient": "it refuses",
+    "PreventGradient": "it rejects",
     "ImageProjectiveTransformV2": "TensorFlow's rule goes through the inverse, which is near it",
     "ImageProjectiveTransformV3": "TensorFlow's rule goes through the inverse, which is near it",
     "NextAfter": "the step is far below that of a difference",
@@ -129,7 +129,7 @@ def _gradients(case: Case, dtype: str, values: list[Any], weights: list[np.ndarr
         attrs[name] = value
     with hr.Graph().as_default():
         target = _floats(values)
-        # what is no number to move is a constant, as axes and shapes mostly are
+        # what is not a number to move is a constant, as axes and shapes mostly are
         places = [
             hr.placeholder(as_dtype(v.dtype), v.shape) if i in target else hr.constant(v)
             for i, v in enumerate(_flat(values))

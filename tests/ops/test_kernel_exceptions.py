@@ -114,7 +114,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_node_that_takes_a_variable_for_another_dtype_is_refused(name: str) -> None:
+def test_a_node_that_takes_a_variable_for_another_dtype_is_rejected(name: str) -> None:
     with hr.Graph().as_default():
         session, handle = _holding(hr.float32)
         with (
@@ -124,7 +124,7 @@ def test_a_node_that_takes_a_variable_for_another_dtype_is_refused(name: str) ->
             session.run(WRONG[name](handle))
 
 
-def test_a_variable_stays_usable_after_a_refused_write() -> None:
+def test_a_variable_stays_usable_after_a_rejected_write() -> None:
     with hr.Graph().as_default():
         session, handle = _holding(hr.float32)
         with session:

@@ -168,7 +168,7 @@ def test_a_product_of_complex_matrices_is_not_cut_to_a_real_one() -> None:
         _run("BatchMatMulV3", x, x, Tout=hr.float32)
 
 
-def test_a_gradient_smaller_than_its_input_is_refused() -> None:
+def test_a_gradient_smaller_than_its_input_is_rejected() -> None:
     x, row = np.ones((16, 3, 4, 3), np.float32), np.ones(3, np.float32)
     options = {"variance_epsilon": 1e-3, "scale_after_normalization": True}
     with pytest.raises(hr.errors.InvalidArgumentError, match="must have the shape of t"):

@@ -1,4 +1,4 @@
-"""Kernels in Python answer bad input with the canonical codes, and name the node."""
+"""Kernels in Python report bad input with the canonical codes, and name the node."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ UNFIT: dict[str, tuple[Callable[..., object], list[np.ndarray]]] = {
 @pytest.mark.parametrize("name", UNFIT)
 def test_input_that_does_not_fit_is_an_invalid_argument(name: str) -> None:
     build, fed = UNFIT[name]
-    with pytest.raises(InvalidArgumentError, match=name) as refused:
+    with pytest.raises(InvalidArgumentError, match=name) as raised:
         _run(build, *fed)
-    assert refused.value.node_name
+    assert raised.value.node_name
 
 
 def test_a_result_that_numpy_cannot_allocate_exhausts_a_resource() -> None:

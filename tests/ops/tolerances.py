@@ -1,4 +1,4 @@
-"""How near two right answers are, by dtype. A looser one, where needed, gives its reason."""
+"""Tolerances of correct results, by dtype. A looser one, where needed, gives its reason."""
 
 from __future__ import annotations
 

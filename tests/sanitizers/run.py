@@ -25,7 +25,7 @@ OWN_FRAMES = 6
 
 ADDRESS = {
     "abort_on_error": "1",
-    # What cannot be had is refused, as without the sanitizer, instead of ending the process.
+    # What cannot be had is rejected, as without the sanitizer, instead of ending the process.
     "allocator_may_return_null": "1",
     "max_allocation_size_mb": "8192",
     "detect_leaks": "1",
@@ -40,7 +40,7 @@ THREAD = {
     "ignore_noninstrumented_modules": "1",
     "die_after_fork": "0",  # a test forks while threads run
     "history_size": "4",
-    "allocator_may_return_null": "1",  # what cannot be had is refused, as without the sanitizer
+    "allocator_may_return_null": "1",  # what cannot be had is rejected, as without the sanitizer
     "report_signal_unsafe": "0",  # Python's own handlers
 }
 

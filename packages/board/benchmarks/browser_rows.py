@@ -74,25 +74,25 @@ def open_metrics(side: Side, _: Path) -> dict[str, float]:
             wait_for(lambda: b'"loading":false' in side.get("api/v1/health"))
             start = time.perf_counter()
             page.goto(side.url + "#/metrics")
-            # Copying every point out for a test would be measured too: only counts are asked for.
+            # Copying every point out for a test would be measured too: only counts are requested.
             page.wait_for_function(_ALL_PAINTED, polling=20)
             seconds = time.perf_counter() - start
         else:
             wait_for(lambda: side.get("data/plugin/scalars/tags").count(b"sweep") >= _RUNS)
             time.sleep(5)
-            answered: list[float] = []
+            replied: list[float] = []
             page.on(
                 "response",
-                lambda r: answered.append(time.perf_counter()) if "timeSeries" in r.url else None,
+                lambda r: replied.append(time.perf_counter()) if "timeSeries" in r.url else None,
             )
             start = time.perf_counter()
             page.goto(side.url + "#timeseries")
-            # The cards on the screen ask one after another; quiet means that they are done.
-            while not answered or time.perf_counter() - answered[-1] < 4:
+            # The cards on the screen send one request after another until all are done.
+            while not replied or time.perf_counter() - replied[-1] < 4:
                 page.wait_for_timeout(250)
                 if time.perf_counter() - start > 60:
-                    raise TimeoutError("TensorBoard asked for no series")
-            seconds = answered[-1] - start
+                    raise TimeoutError("TensorBoard requested no series")
+            seconds = replied[-1] - start
         return {"all lines painted, s": seconds, **_cost(page)}
 
 

@@ -72,7 +72,7 @@ def tensorboards(data: bytes) -> tuple[float, int]:
 
     start = time.perf_counter()
     graph = GraphDef.FromString(data)
-    text = str(graph).encode()  # as its /graph endpoint answers
+    text = str(graph).encode()  # as its /graph endpoint replies
     sent = gzip.compress(text, 6)
     return time.perf_counter() - start, len(sent)
 

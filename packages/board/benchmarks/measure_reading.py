@@ -119,11 +119,11 @@ def measure_start() -> None:
             took.append(time.perf_counter() - server.began)
             time.sleep(0.5)
             rss.append(server.rss_mb())
-    print(f"start: {min(took):.2f} s to the first answer, {min(rss):.0f} MB")
+    print(f"start: {min(took):.2f} s to the first reply, {min(rss):.0f} MB")
 
 
 def measure_live(tries: int = 20) -> None:
-    """Milliseconds from append and flush to the event that tells a page."""
+    """Milliseconds from append and flush to the event that notifies a page."""
     with tempfile.TemporaryDirectory() as folder:
         writer = EventFileWriter(Path(folder) / "run")
         writer.write(event_logs.simple_event(0, time.time(), [("loss", 1.0)]))

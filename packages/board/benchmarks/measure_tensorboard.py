@@ -57,7 +57,7 @@ class TensorBoard:
                 self.get("/data/environment")
                 break
             time.sleep(0.02)
-        self.answered = time.perf_counter() - self.began
+        self.replied = time.perf_counter() - self.began
 
     def get(self, path: str, **arguments: str) -> object:
         """Returns a JSON reply."""
@@ -111,9 +111,9 @@ def main(python: str, chosen: list[str]) -> None:
             for _ in range(3):
                 with tempfile.TemporaryDirectory() as folder:
                     with TensorBoard(python, Path(folder)) as server:
-                        took.append(server.answered)
+                        took.append(server.replied)
                         rss.append(server.rss_mb())
-            print(f"start TensorBoard: {min(took):.2f} s to the first answer, {min(rss):.0f} MB")
+            print(f"start TensorBoard: {min(took):.2f} s to the first reply, {min(rss):.0f} MB")
         elif name == "a3":
             for letter, tag, step in (("A", "loss", 999_999), ("B", "layer99/loss", 9999),
                                       ("C", "layer99/loss", 9999)):  # fmt: skip
@@ -152,7 +152,7 @@ def _measure_live(python: str) -> None:
                 delays.append(time.perf_counter() - began)
     print(
         f"append TensorBoard: append to endpoint {statistics.median(delays):.1f} s in the middle,"
-        f" {max(delays):.1f} s at most (its page then asks every 30 s)"
+        f" {max(delays):.1f} s at most (its page then polls every 30 s)"
     )
 
 

@@ -61,8 +61,8 @@ class Server:
             raise SystemExit("the board did not say where it is")
         self._connection = http.client.HTTPConnection(found[1], int(found[2]), timeout=60)
 
-    def ask(self, path: str, body: object = None) -> bytes:
-        """Returns the body of the answer."""
+    def request(self, path: str, body: object = None) -> bytes:
+        """Returns the body of the reply."""
         method = "GET" if body is None else "POST"
         headers = {"X-Board": "1", "Content-Type": "application/json", "Accept-Encoding": "gzip"}
         data = None if body is None else json.dumps(body)
@@ -76,16 +76,16 @@ class Server:
     def timed(self, path: str, body: object = None) -> tuple[float, bytes]:
         """Returns milliseconds and the body."""
         start = time.perf_counter()
-        got = self.ask(path, body)
+        got = self.request(path, body)
         return (time.perf_counter() - start) * 1e3, got
 
 
 def measure(server: Server, events: int, tries: int) -> None:
     points = events + RUNS * POINTS
-    while json.loads(server.ask("/health"))["points"] < points:
+    while json.loads(server.request("/health"))["points"] < points:
         time.sleep(0.1)
-    runs = {run["name"]: run["id"] for run in json.loads(server.ask("/runs"))["runs"]}
-    tags = {tag["name"]: tag["id"] for tag in json.loads(server.ask("/tags"))["tags"]}
+    runs = {run["name"]: run["id"] for run in json.loads(server.request("/runs"))["runs"]}
+    tags = {tag["name"]: tag["id"] for tag in json.loads(server.request("/tags"))["tags"]}
     long = {"tag": tags["loss"], "runs": [runs["a"]], "px": PX}
     several = [id for name, id in runs.items() if name.startswith("m/")]
     metric = {"tag": tags["eval/metric0"], "runs": several, "px": 1000}

@@ -33,7 +33,7 @@ def start_on_nothing(side: Side, _: Path) -> dict[str, float]:
     try:
         seconds = side.start()
         time.sleep(1.5)
-        return {"port answers, s": seconds, "memory, MB": side.rss_mb()}
+        return {"port replies, s": seconds, "memory, MB": side.rss_mb()}
     finally:
         side.stop()
 

@@ -22,7 +22,7 @@ class Side:
 
     Attributes:
       name: for the table.
-      url: once it answers.
+      url: once it replies.
     """
 
     name = ""
@@ -37,7 +37,7 @@ class Side:
         raise NotImplementedError
 
     def start(self) -> float:
-        """Starts it. Returns: seconds until the page's address answered."""
+        """Starts it. Returns: seconds until the page's address replied."""
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
         self.started_at = time.perf_counter()
         self._process = subprocess.Popen(

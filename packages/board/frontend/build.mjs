@@ -76,7 +76,7 @@ writeFileSync(
 );
 copyFileSync(path.join(here, 'src/icon.svg'), path.join(made, 'icon.svg'));
 
-// What is bundled keeps the notice that its licence asks for.
+// Bundled code keeps the notice that its licence requires.
 const bundled = new Set();
 for (const { inputs } of [worked.metafile, main.metafile]) {
   for (const file of Object.keys(inputs)) {

@@ -114,10 +114,10 @@ def test_a_token_is_generated_and_required(tmp_path: Path) -> None:
         base, quoted = url.split("?t=")
         token = unquote(quoted)
         assert len(token) > 30
-        with pytest.raises(HTTPError) as refused:
+        with pytest.raises(HTTPError) as raised:
             urllib.request.urlopen(base + "api/v1/meta", timeout=60)
-        with refused.value:
-            assert refused.value.code == 401
+        with raised.value:
+            assert raised.value.code == 401
         request = urllib.request.Request(
             base + "api/v1/meta", headers={"Cookie": f"{cookie_name(token)}={token}"}
         )
@@ -249,7 +249,7 @@ def test_a_body_that_is_too_large_is_not_even_received(tmp_path: Path) -> None:
                 "Content-Type: application/octet-stream\r\nX-Board: 1\r\n"
                 f"Content-Length: {(256 << 20) + 1}\r\n\r\n".encode()
             )
-            # Nothing of the body was sent: an answer means that nobody waits for it.
+            # Nothing of the body was sent: a reply means that the server does not wait for it.
             assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
     finally:
         stopped(process)

@@ -85,7 +85,7 @@ def test_the_least_dtype_is_chosen(values: list[int], dtype: type) -> None:
     assert smallest_dtype(np.array(values, np.int64)).dtype == dtype
 
 
-def test_a_dtype_without_a_name_is_refused() -> None:
+def test_a_dtype_without_a_name_is_rejected() -> None:
     with pytest.raises(TypeError, match="column a: the format has no complex128"):
         encode_columns({}, {"a": np.zeros(1, complex)})
 

@@ -35,4 +35,4 @@ def test_missing_parts_are_one_problem_that_names_them(
     )
     monkeypatch.setenv("HEADRACE_BOARD_SCANNER", "python")
     (problem,) = Board(tmp_path).index.problems.list()
-    assert "reading.scan_events" not in problem.text  # it was asked for
+    assert "reading.scan_events" not in problem.text  # it was requested

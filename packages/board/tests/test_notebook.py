@@ -63,9 +63,9 @@ def test_behind_a_proxy_the_token_of_the_address_is_required(tmp_path: Path) -> 
             urllib.request.Request(f"{inside}?t={found[2]}", headers=host), timeout=60
         ) as page:
             assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
-        with pytest.raises(HTTPError) as refused:
+        with pytest.raises(HTTPError) as raised:
             urllib.request.urlopen(urllib.request.Request(inside, headers=host), timeout=60)
-        with refused.value:
-            assert refused.value.code == 401
+        with raised.value:
+            assert raised.value.code == 401
     finally:
         display.stop()

@@ -74,7 +74,7 @@ def test_a_name_that_the_user_allows_is_accepted() -> None:
 
 
 @pytest.mark.parametrize(
-    "host, answered",
+    "host, allowed",
     [
         ("localhost:6006", True),
         ("127.0.0.1:6006", True),
@@ -92,13 +92,13 @@ def test_a_name_that_the_user_allows_is_accepted() -> None:
     ],
 )
 def test_a_board_with_a_port_accepts_localhost_there_and_other_names_if_allowed(
-    host: str, answered: bool
+    host: str, allowed: bool
 ) -> None:
     names = frozenset(["proxy.example", "tunnel.example:7000", "secure.example:443", "fe80::1", ""])
     client = client_of(Access(hosts=names, port=6006))
     reply = client.get("/", headers={"Host": host})
-    assert reply.status_code == (200 if answered else 421)
-    if not answered:
+    assert reply.status_code == (200 if allowed else 421)
+    if not allowed:
         assert f"not at '{host}' (see --allow-host NAME[:PORT])" in reply.get_json()["error"]
 
 

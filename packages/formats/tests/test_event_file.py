@@ -106,7 +106,7 @@ def test_record_that_is_not_an_event_raises_data_loss_error(tmp_path):
     path = tmp_path / "x.tfevents"
     with RecordWriter(path) as writer:
         writer.write(b"\xff\xff")
-    with pytest.raises(errors.DataLossError, match="record at byte 0 is no Event") as raised:
+    with pytest.raises(errors.DataLossError, match="record at byte 0 is not an Event") as raised:
         list(read_events(path))
     assert raised.value.offset == 0
     with pytest.raises(errors.NotFoundError):

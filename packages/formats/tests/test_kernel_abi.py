@@ -46,7 +46,7 @@ def test_constants_are_those_of_the_header():
     assert kernel_abi.capsule_name() == b"headrace.kernel_table.v1"
 
 
-def test_unknown_structs_are_refused():
+def test_unknown_structs_are_rejected():
     with pytest.raises(KeyError, match="hr_nothing"):
         kernel_abi.structure("hr_nothing")
 

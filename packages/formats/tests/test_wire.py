@@ -72,7 +72,7 @@ def test_fields_of_a_message_are_those_that_protobuf_wrote():
 
 
 @pytest.mark.parametrize("name", [name for name in MESSAGES if " " in name and "64th" not in name])
-def test_malformed_messages_are_refused_with_a_reason(name):
+def test_malformed_messages_are_rejected_with_a_reason(name):
     assert _lines(MESSAGES[name])[-1] == name
 
 

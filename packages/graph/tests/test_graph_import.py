@@ -49,7 +49,7 @@ def test_inputs_are_replaced_and_elements_returned():
 
 
 BAD = {
-    "cycle": (neg("a", "b") + neg("b", "a"), "cycle that is no while loop: .*a -> b"),
+    "cycle": (neg("a", "b") + neg("b", "a"), "cycle that is not a while loop: .*a -> b"),
     "self": (neg("a", "a"), "cycle"),
     "dangling": (neg("y", "x"), "Neg 'y': input 'x' is not in the graph"),
     "output": (X + neg("y", "x:3"), "'x' has 1 outputs"),

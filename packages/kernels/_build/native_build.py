@@ -242,7 +242,7 @@ def _make(created: Path, command: list[str], tool: str = "", signed: list[str] |
 
 
 def _now(folder: Path) -> int:
-    """Returns: the time as the file system of folder tells it, in ns."""
+    """Returns: the current time of folder's file system, in ns."""
     probe = folder / f".clock.{os.getpid()}.{id(folder)}"
     probe.touch()
     try:

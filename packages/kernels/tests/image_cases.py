@@ -1,4 +1,4 @@
-"""Calls of image ops whose answers TensorFlow gave once: golden/image_ops.npz.
+"""Calls of image ops with TensorFlow's recorded results: golden/image_ops.npz.
 
 Each case: key -> (op, inputs by name in the signature's order, attributes).
 """

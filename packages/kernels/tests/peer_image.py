@@ -1,4 +1,4 @@
-"""Writes golden/image_ops.npz: TensorFlow's answers to the calls in image_cases.py.
+"""Writes golden/image_ops.npz: TensorFlow's results of the calls in image_cases.py.
 
 Run it in an environment with TensorFlow: python peer_image.py golden/image_ops.npz
 """

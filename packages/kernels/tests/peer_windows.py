@@ -1,6 +1,6 @@
 """Compares convolution, pooling and batch normalisation with TensorFlow, case by case.
 
-Run by test_cpu_peer.py in an environment that has TensorFlow: reads calls and our answers from an
+Run by test_cpu_peer.py in an environment that has TensorFlow: reads calls and our results from an
 npz file made there, prints the names of those that differ.
 """
 

@@ -40,7 +40,7 @@ def test_bitcast_reinterprets_the_bytes():
     same(run_kernel("Bitcast", x.reshape(3, 2, 2), type="int64"), x.view(np.int64))
 
 
-def test_reshape_refuses_another_number_of_elements():
+def test_reshape_rejects_another_number_of_elements():
     with pytest.raises(InvalidArgumentError):
         run_kernel("Reshape", np.ones(6, "f"), np.int32([4, -1]))
     with pytest.raises(InvalidArgumentError):

@@ -119,7 +119,7 @@ def test_integer_division_rounds_as_documented(op, dtype):
 
 @pytest.mark.parametrize("op", ["FloorDiv", "FloorMod", "TruncateDiv", "RealDiv", "TruncateMod"])
 @pytest.mark.parametrize("shape", [(), (65,), (3, 5)])
-def test_integer_division_by_zero_is_refused(op, shape):
+def test_integer_division_by_zero_is_rejected(op, shape):
     a, b = sample(shape, "int32"), np.zeros(shape, np.int32)
     with pytest.raises(InvalidArgumentError, match="^Integer division by zero$"):
         run_kernel(op, a, b)
@@ -140,7 +140,7 @@ def test_pow_of_floats(dtype):
 
 
 @pytest.mark.parametrize("dtype", SIGNED)
-def test_pow_of_integers_is_exact_and_refuses_negative_exponents(dtype):
+def test_pow_of_integers_is_exact_and_rejects_negative_exponents(dtype):
     a, b = sample((65,), dtype, low=-3), sample((65,), dtype, seed=1, low=0)
     assert_near(run_kernel("Pow", a, b), np.power(a, b))
     with pytest.raises(InvalidArgumentError, match="negative integer powers are not allowed"):
@@ -187,6 +187,6 @@ def test_output_may_lie_over_either_operand(argument):
     np.testing.assert_array_equal(run_kernel("Sub", a, b, in_place=argument), a - b)
 
 
-def test_shapes_that_do_not_broadcast_are_refused():
+def test_shapes_that_do_not_broadcast_are_rejected():
     with pytest.raises(InvalidArgumentError, match=r"\[2, 3\].*\[4\]"):
         PreparedKernel("AddV2", np.ones((2, 3), "f"), np.ones(4, "f"))

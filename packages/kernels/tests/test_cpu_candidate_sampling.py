@@ -74,7 +74,7 @@ def test_accidental_hits_point_at_row_and_place():
     np.testing.assert_array_equal(weights, np.full(2, -np.finfo(np.float32).max))
 
 
-def test_more_unique_candidates_than_classes_are_refused():
+def test_more_unique_candidates_than_classes_are_rejected():
     with pytest.raises(InvalidArgumentError, match="cannot sample 5 of 4"):
         attrs = {"num_true": 2, "num_sampled": 5, "unique": True, "range_max": 4}
         run_kernel("UniformCandidateSampler", TRUTH, **attrs)

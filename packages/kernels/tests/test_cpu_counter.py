@@ -30,7 +30,7 @@ def test_decode_raw_reads_either_order_of_bytes(dtype):
         np.testing.assert_array_equal(got, x)
 
 
-def test_decode_raw_refuses_bytes_that_do_not_fit():
+def test_decode_raw_rejects_bytes_that_do_not_fit():
     with pytest.raises(InvalidArgumentError, match="not a multiple of 4"):
         run_kernel("DecodeRaw", np.array([b"abcde"], object), out_type="int32")
     with pytest.raises(InvalidArgumentError, match="element 1 has 2 bytes, element 0 has 1"):

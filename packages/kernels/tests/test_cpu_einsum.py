@@ -43,6 +43,6 @@ def test_einsum_is_numpys(case, dtype):
     )
 
 
-def test_sizes_that_differ_are_refused():
+def test_sizes_that_differ_are_rejected():
     with pytest.raises(InvalidArgumentError):
         run_kernel("Einsum", [np.ones((2, 3)), np.ones((4, 5))], equation="ij,jk->ik")

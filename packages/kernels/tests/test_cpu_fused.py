@@ -260,7 +260,7 @@ def test_nan_and_infinity_go_through_a_reduction():
         ((8, 8), ["Sum o i0"], 1, "it must reduce the result"),
     ],
 )
-def test_bad_reductions_are_refused(shape, program, reduced, text):
+def test_bad_reductions_are_rejected(shape, program, reduced, text):
     with pytest.raises(InvalidArgumentError, match=text):
         run_kernel("_FusedReduction", [np.ones(shape, "f")], program=program, T="float32",
                    reduced=reduced)  # fmt: skip
@@ -288,7 +288,7 @@ def test_bad_reductions_are_refused(shape, program, reduced, text):
         (["Add t0 c1 c2"], "all operands are constants"),
     ],
 )
-def test_bad_programs_are_refused(program, text):
+def test_bad_programs_are_rejected(program, text):
     with pytest.raises(InvalidArgumentError, match=text):
         fused([np.ones(3, "f")], program, "float32")
 

@@ -104,7 +104,7 @@ def test_scatter_into_variables(way, dtype):
         assert_near(got, expected)
 
 
-def test_scatter_refuses_rows_outside_and_leaves_the_variable():
+def test_scatter_rejects_rows_outside_and_leaves_the_variable():
     x = sample((5, 3), "float32")
     v = Variable(x)
     with pytest.raises(InvalidArgumentError, match=r"indices\[1\] = 5 is not in \[0, 5\)"):

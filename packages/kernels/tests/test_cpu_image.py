@@ -1,4 +1,4 @@
-"""Image ops, patches and dilation of the cpu table against what TensorFlow answered."""
+"""Image ops, patches and dilation of the cpu table against TensorFlow's recorded results."""
 
 from __future__ import annotations
 

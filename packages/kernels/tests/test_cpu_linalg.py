@@ -37,7 +37,7 @@ def test_cholesky(dtype, n):
     near(run_kernel("Cholesky", a, threads=2), np.linalg.cholesky(a))
 
 
-def test_cholesky_refuses_what_is_not_positive_definite():
+def test_cholesky_rejects_what_is_not_positive_definite():
     with pytest.raises(InvalidArgumentError, match="^Cholesky decomposition was not successful"):
         run_kernel("Cholesky", np.array([[1, 2], [2, 1]], "f"))
     with pytest.raises(InvalidArgumentError):
@@ -211,7 +211,7 @@ def test_large_rectangles_are_decomposed(dtype: type, shape: tuple[int, int], fu
     _near(run_kernel("Svd", a, compute_uv=False)[0], s)
 
 
-def test_large_matrices_without_a_decomposition_are_refused() -> None:
+def test_large_matrices_without_a_decomposition_are_rejected() -> None:
     singular, indefinite = np.zeros((40, 40)), -np.eye(40)
     broken = np.full((40, 40), np.nan)
     for op, x in [("MatrixInverse", singular), ("Lu", singular), ("MatrixInverse", broken)]:

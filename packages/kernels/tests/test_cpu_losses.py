@@ -120,7 +120,7 @@ def test_l2_loss_is_half_the_squared_norm(shape, dtype):
     near(got, (wide(x) ** 2).sum() / 2, dtype)
 
 
-def test_in_top_k_counts_ties_and_refuses_what_is_not_finite():
+def test_in_top_k_counts_ties_and_rejects_what_is_not_finite():
     x = np.array([[1, 2, 3], [2, 2, 1], [np.nan, 1, 0], [0, 1, 2]], np.float32)
     targets = np.array([1, 0, 1, 5], np.int32)
     want = [False, True, False, False]

@@ -145,7 +145,7 @@ def test_an_index_outside_the_variable_is_named_and_nothing_changes():
     np.testing.assert_array_equal(var.value, np.ones((2, 3)))
 
 
-def test_an_uninitialised_variable_is_refused():
+def test_an_uninitialised_variable_is_rejected():
     var = Variable(None, np.float32)
     with pytest.raises(FailedPreconditionError):
         lr, grad = np.array(0.1, np.float32), np.ones((2,), np.float32)

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.peer
 
 
 class Calls:
-    """Runs kernels here and keeps calls and answers for the other side."""
+    """Runs kernels here and keeps calls and results for the other side."""
 
     def __init__(self):
         self.arrays = {}

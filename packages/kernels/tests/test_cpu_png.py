@@ -141,15 +141,17 @@ def test_corruption_is_reported_and_never_skipped():
     rng, pixels = result(PALETTE, 4)
     more = chunk(b"PLTE", bytes(range(48)))
     whole = png(pixels, PALETTE, 4, rng, more=more)
-    with pytest.raises(InvalidArgumentError, match="4 bytes are no image .*: they are no PNG file"):
+    with pytest.raises(
+        InvalidArgumentError, match="4 bytes are not an image .*: they are not a PNG file"
+    ):
         decode(b"GIF8")
     for n in range(len(whole)):
-        with pytest.raises(InvalidArgumentError, match="no image that can be read"):
+        with pytest.raises(InvalidArgumentError, match="not an image that can be read"):
             decode(whole[:n])
     for at in range(len(whole)):
         turned = bytearray(whole)
         turned[at] ^= 1 << at % 8
-        with pytest.raises(InvalidArgumentError, match="no image that can be read"):
+        with pytest.raises(InvalidArgumentError, match="not an image that can be read"):
             decode(bytes(turned))
     with pytest.raises(InvalidArgumentError, match="a pixel is not of its palette"):
         few = chunk(b"PLTE", bytes(range(6)))
@@ -165,7 +167,7 @@ def test_hostile_streams_end_in_an_error():
     pieces = random.Random(4)
     good = zlib.compress(packed_rows(pixels, 8, rng), 9)
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", 11, 13, 8, RGB, 0, 0, 0))
-    refused = 0
+    rejected = 0
     for _ in range(1000):
         data = bytearray(good)
         for _ in range(pieces.randint(1, 4)):
@@ -175,5 +177,5 @@ def test_hostile_streams_end_in_an_error():
         try:
             decode(file)
         except InvalidArgumentError:
-            refused += 1
-    assert refused > 950
+            rejected += 1
+    assert rejected > 950

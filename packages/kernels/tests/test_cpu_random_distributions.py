@@ -57,7 +57,7 @@ def test_truncated_normal_has_the_normals_shape_between_its_bounds(bounds):
         assert abs((z <= at).mean() - want) < 0.01
 
 
-def test_bounds_in_the_wrong_order_are_refused():
+def test_bounds_in_the_wrong_order_are_rejected():
     one, two = np.array(1, np.float32), np.array(2, np.float32)
     with pytest.raises(InvalidArgumentError, match="minvals"):
         run_kernel("ParameterizedTruncatedNormal", np.array([2], np.int32), one, one, two, one)

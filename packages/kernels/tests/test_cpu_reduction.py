@@ -126,7 +126,7 @@ def test_two_threads_give_the_bits_of_one(axis):
         np.testing.assert_array_equal(one, run_kernel(op, x, np.int32(axis), threads=2))
 
 
-def test_negative_axes_count_from_the_end_and_bad_ones_are_refused():
+def test_negative_axes_count_from_the_end_and_bad_ones_are_rejected():
     x = sample((2, 3), "float32")
     assert_near(run_kernel("Sum", x, np.int32([-1])), x.sum(-1))
     assert_near(run_kernel("Sum", x, np.int32(1)), x.sum(1))
@@ -146,7 +146,7 @@ def test_arg_max_and_arg_min_take_the_first_of_equals(dtype, shape):
             assert got.dtype == np.int32
 
 
-def test_arg_max_passes_over_nan_and_refuses_an_empty_axis():
+def test_arg_max_passes_over_nan_and_rejects_an_empty_axis():
     x = np.array([np.nan, 1, np.nan, 3, 2], "f")
     assert run_kernel("ArgMax", x, np.int32(0)) == 3
     assert run_kernel("ArgMin", x, np.int32(0)) == 1

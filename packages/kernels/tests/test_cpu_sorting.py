@@ -35,7 +35,7 @@ def test_top_k_takes_the_first_of_equals(dtype, shape):
          if x.size else x.sum(-1))  # fmt: skip
 
 
-def test_top_k_puts_nan_last_and_refuses_too_large_a_k():
+def test_top_k_puts_nan_last_and_rejects_too_large_a_k():
     values, indices = run_kernel("TopKV2", np.array([1, np.nan, 3, np.nan], "f"), np.int32(4))
     same(indices, [2, 0, 1, 3])
     assert np.isnan(values[2:]).all()

@@ -39,7 +39,7 @@ def test_sparse_to_dense(dtype, index):
     same(vector, dense(values[:2], INDICES[:2, 1:], SHAPE[1:], blank[()]))
 
 
-def test_sparse_to_dense_refuses_disorder():
+def test_sparse_to_dense_rejects_disorder():
     cases = [([[0, 1], [0, 1]], "is repeated"), ([[1, 1], [0, 1]], "is out of order"),
              ([[0, 1], [0, 9]], "out of bounds")]  # fmt: skip
     for i, text in cases:
@@ -152,7 +152,7 @@ def test_ctc_gradient_is_the_slope_of_the_loss():
         assert abs((up - down) / 2e-5 - gradient[at]) < 1e-8
 
 
-def test_ctc_loss_refuses_labels_that_need_more_time():
+def test_ctc_loss_rejects_labels_that_need_more_time():
     with pytest.raises(InvalidArgumentError, match=r"required: 4, available: 3\) in batch 0"):
         run_kernel("CTCLoss", LOGITS, *LABELS, np.int32([3, 4]))
     loss, gradient = run_kernel("CTCLoss", LOGITS, *LABELS, np.int32([3, 4]),

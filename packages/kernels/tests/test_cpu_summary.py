@@ -68,7 +68,7 @@ def test_scalars_keep_tags_and_values(dtype):
     same_as_reference("ScalarSummary", TAG, np.array(7, dtype))
 
 
-def test_scalars_refuse_tags_of_another_shape():
+def test_scalars_reject_tags_of_another_shape():
     with pytest.raises(InvalidArgumentError, match="tags and values not the same shape"):
         run_kernel("ScalarSummary", texts(b"a", b"b"), np.float32([1, 2, 3]))
 
@@ -106,7 +106,7 @@ def test_histogram_puts_bucket_ends_into_the_bucket_above():
 @pytest.mark.parametrize(
     ("bad", "written_summary"), [(np.nan, "Nan"), (np.inf, "Infinity"), (-np.inf, "Inf")]
 )
-def test_histogram_refuses_what_is_not_finite(bad, written_summary):
+def test_histogram_rejects_what_is_not_finite(bad, written_summary):
     with pytest.raises(
         InvalidArgumentError, match=f"{written_summary}.* in summary histogram for: name"
     ):
@@ -127,15 +127,15 @@ def test_tensor_summary_holds_the_tensor(dtype):
     np.testing.assert_array_equal(make_ndarray(value.tensor), x)
 
 
-def test_tensor_summary_holds_strings_and_refuses_corrupted_metadata():
+def test_tensor_summary_holds_strings_and_rejects_corrupted_metadata():
     x = texts(b"a", b"", b"\xff\x00")
     (value,) = summary("TensorSummaryV2", TAG, x, np.array(b"", object)).value
     assert make_ndarray(value.tensor).tolist() == x.tolist()
-    with pytest.raises(InvalidArgumentError, match="no SummaryMetadata message"):
+    with pytest.raises(InvalidArgumentError, match="not a SummaryMetadata message"):
         run_kernel("TensorSummaryV2", TAG, x, np.array(b"\x0a\xff", object))
 
 
-def test_merge_puts_values_side_by_side_and_refuses_a_tag_twice():
+def test_merge_puts_values_side_by_side_and_rejects_a_tag_twice():
     one, two = (run_kernel("ScalarSummary", texts(tag), np.float32([1])) for tag in (b"a", b"b"))
     untagged = run_kernel("TensorSummary", np.float32([1]))
     merged = summary("MergeSummary", [one, two, untagged, untagged])
@@ -143,7 +143,7 @@ def test_merge_puts_values_side_by_side_and_refuses_a_tag_twice():
     same_as_reference("MergeSummary", [one, two, untagged, untagged])
     with pytest.raises(InvalidArgumentError, match="Duplicate tag a found in summary inputs"):
         run_kernel("MergeSummary", [one, two, one])
-    with pytest.raises(InvalidArgumentError, match="input 1 is no Summary message"):
+    with pytest.raises(InvalidArgumentError, match="input 1 is not a Summary message"):
         run_kernel("MergeSummary", [one, np.array(b"\x0a\x7f", object)])
 
 
@@ -222,7 +222,7 @@ def test_pixels_that_are_not_finite_have_the_bad_colour():
         run_kernel("ImageSummary", TAG, x, bad_color=np.uint8([1, 2]))
 
 
-def test_images_refuse_other_ranks_and_depths():
+def test_images_reject_other_ranks_and_depths():
     for shape in ((4, 4, 3), (1, 4, 4, 2)):
         with pytest.raises(InvalidArgumentError, match="Tensor must be 4-D with last dim"):
             run_kernel("ImageSummary", TAG, np.zeros(shape, np.float32))
@@ -245,7 +245,7 @@ def test_halves_of_a_step_are_rounded_away_from_zero():
     assert samples.tolist() == [19199, 2, -2, 32767, -32768]
 
 
-def test_sounds_refuse_a_rate_that_is_not_positive():
+def test_sounds_reject_a_rate_that_is_not_positive():
     x = np.zeros((1, 4), np.float32)
     with pytest.raises(InvalidArgumentError, match="sample_rate must be positive, got 0"):
         run_kernel("AudioSummaryV2", TAG, x, np.float32(0))

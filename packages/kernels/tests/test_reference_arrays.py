@@ -41,7 +41,7 @@ def test_unique_keeps_the_order_and_every_nan() -> None:
     assert idx.tolist() == [0, 1, 0, 2]
 
 
-def test_mirror_pad_wider_than_the_axis_is_refused() -> None:
+def test_mirror_pad_wider_than_the_axis_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="no greater than 1"):
         run("MirrorPad", np.ones(2), np.array([[2, 0]], INT32), mode="REFLECT")
 
@@ -61,7 +61,7 @@ def test_strided_slice_reads_all_its_masks() -> None:
     assert np.array_equal(y, x[..., None, -1])
 
 
-def test_gather_refuses_an_index_outside_and_names_it() -> None:
+def test_gather_rejects_an_index_outside_and_names_it() -> None:
     with pytest.raises(InvalidArgumentError, match=r"indices\[1\] = 5 is not in \[0, 3\)"):
         run("Gather", np.ones(3), ints(0, 5))
 
@@ -84,7 +84,7 @@ def test_a_segment_without_rows_is_the_empty_value() -> None:
     assert least.tolist() == [1.0, np.finfo(np.float64).min, 2.0]
 
 
-def test_segment_ids_out_of_order_are_refused() -> None:
+def test_segment_ids_out_of_order_are_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="not increasing"):
         run("SegmentSum", np.ones(2), ints(1, 0))
 

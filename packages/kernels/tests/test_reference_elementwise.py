@@ -20,12 +20,12 @@ def test_integer_divisions_round_as_documented() -> None:
     assert run("TruncateMod", x, y)[0].tolist() == [-1, -1, 1, 1]
 
 
-def test_division_by_the_integer_zero_is_refused() -> None:
+def test_division_by_the_integer_zero_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="Integer division by zero"):
         run("FloorMod", INT32(1), INT32(0))
 
 
-def test_an_integer_to_a_negative_power_is_refused() -> None:
+def test_an_integer_to_a_negative_power_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="negative integer powers are not allowed"):
         run("Pow", INT32(2), INT32(-1))
 
@@ -110,6 +110,6 @@ def test_special_functions_of_several_arguments(op: str, args: tuple[float, ...]
     assert run(op, *[np.float64(a) for a in args])[0] == pytest.approx(y, rel=1e-12)
 
 
-def test_shapes_that_do_not_broadcast_are_refused() -> None:
+def test_shapes_that_do_not_broadcast_are_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="Add"):
         run("AddV2", np.ones(3), np.ones(4))

@@ -56,7 +56,7 @@ def test_a_stateless_op_gives_the_same_for_the_same_seed() -> None:
     assert np.array_equal(a, b) and not np.array_equal(a, c)
 
 
-def test_an_empty_range_is_refused() -> None:
+def test_an_empty_range_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="minval < maxval"):
         run("RandomUniformInt", SHAPE, np.int32(3), np.int32(3))
 

@@ -37,7 +37,7 @@ def test_arg_max_takes_the_first_and_never_nan() -> None:
     assert run("ArgMin", np.array([np.nan, np.nan]), np.int32(0))[0] == 0
 
 
-def test_arg_max_of_nothing_is_refused() -> None:
+def test_arg_max_of_nothing_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="is empty"):
         run("ArgMax", np.zeros((0, 3)), np.int32(0))
 
@@ -56,12 +56,12 @@ def test_top_k_puts_the_lower_index_first_among_equals() -> None:
     assert values.tolist() == [3.0, 3.0, 2.0] and indices.tolist() == [1, 2, 3]
 
 
-def test_a_negative_count_is_refused() -> None:
+def test_a_negative_count_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="non-negative"):
         run("Bincount", np.array([-1], np.int32), np.int32(3), np.zeros(0, np.float32))
 
 
-def test_inner_sizes_that_differ_are_refused() -> None:
+def test_inner_sizes_that_differ_are_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="MatMul"):
         run("MatMul", np.ones((2, 3)), np.ones((4, 5)))
 

@@ -52,7 +52,7 @@ def test_tensors_are_shown_by_their_ends() -> None:
     assert output.item() == b"[0 1 2 ... 7 8 9], [0.1 0.333333343]"
 
 
-def test_csv_takes_quotes_defaults_and_refuses_what_is_missing() -> None:
+def test_csv_takes_quotes_defaults_and_rejects_what_is_missing() -> None:
     a, b = run(
         "DecodeCSV",
         text(b'1,"x, y"', b",z"),
@@ -73,7 +73,7 @@ def test_an_image_summary_holds_a_png_of_scaled_pixels() -> None:
     assert zlib.decompress(data[start:]) == b"\0\x00\x7f\0\xff\xff"
 
 
-def test_merging_summaries_of_one_tag_is_refused() -> None:
+def test_merging_summaries_of_one_tag_is_rejected() -> None:
     summary = run("ScalarSummary", one(b"t"), np.float32(1))[0]
     with pytest.raises(InvalidArgumentError, match="Duplicate tag t"):
         run("MergeSummary", [summary, summary])
@@ -109,7 +109,7 @@ def test_py_func_calls_the_function_of_its_token() -> None:
         run("PyFunc", [np.arange(3.0)], token=token, Tout=["float32"])
 
 
-def test_a_token_of_another_process_is_refused() -> None:
+def test_a_token_of_another_process_is_rejected() -> None:
     with pytest.raises(FailedPreconditionError, match="no such function in process"):
         run("PyFunc", [], token="pyfunc_from_elsewhere", Tout=[])
 

@@ -62,7 +62,7 @@ def test_the_gradients_of_a_convolution_are_its_adjoints() -> None:
     assert np.sum(y * dy) == pytest.approx(np.sum(x * dx)) == pytest.approx(np.sum(f * df))
 
 
-def test_a_window_larger_than_the_input_is_refused() -> None:
+def test_a_window_larger_than_the_input_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="does not fit"):
         run("Conv2D", np.ones((1, 2, 2, 1)), np.ones((5, 5, 1, 1)), strides=ONES, padding="VALID")
 

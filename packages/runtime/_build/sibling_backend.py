@@ -47,7 +47,7 @@ def formats_checkout() -> Path | None:
 
 
 def formats_requirement() -> str:
-    """Returns: how the metadata under construction asks for headrace-formats."""
+    """Returns: the requirement on headrace-formats in the metadata under construction."""
     folder = formats_checkout()
     if folder is None or _making_editable or os.environ.get("HEADRACE_RELEASE") == "1":
         return FORMATS_RANGE

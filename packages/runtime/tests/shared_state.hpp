@@ -17,7 +17,7 @@ struct StateTable {
   int (*fork_count)();
 };
 
-// What each library that uses the state answers.
+// What each library that uses the state returns.
 struct Seen {
   void *inter_op_pool, *intra_op_pool, *prepare_lock;
   int fork_count;

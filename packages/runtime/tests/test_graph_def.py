@@ -136,7 +136,7 @@ def test_any_bytes_end_in_a_graph_or_an_error(data):
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_a_corrupted_graph_is_parsed_or_refused(data):
+def test_a_corrupted_graph_is_parsed_or_rejected(data):
     whole = bytearray(rich_graph().SerializeToString(deterministic=True))
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(whole) - 1))

@@ -11,7 +11,7 @@ import stub_kernels
 from headrace.formats import errors
 
 
-def test_library_of_another_abi_is_refused_with_both_numbers():
+def test_library_of_another_abi_is_rejected_with_both_numbers():
     with pytest.raises(
         errors.FailedPreconditionError, match="'stub' has kernel ABI 1, this runtime has 2"
     ):

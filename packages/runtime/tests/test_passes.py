@@ -115,7 +115,7 @@ def test_a_node_is_placed_on_its_requested_device():
     assert program["nodes"][where(program, "a", "Const")]["device"] == TWO[0]
 
 
-def test_an_unknown_device_is_refused_unless_placement_is_soft():
+def test_an_unknown_device_is_rejected_unless_placement_is_soft():
     text = "a = Const()\nb = Neg(a) @/device:GPU:0"
     with pytest.raises(InvalidArgumentError) as caught:
         build(text, [], ["b"])
@@ -127,16 +127,16 @@ def test_an_unknown_device_is_refused_unless_placement_is_soft():
     assert names(build(text, [], ["b"], allow_soft_placement=True)) == ["a", "b"]
 
 
-def test_a_malformed_device_is_refused():
+def test_a_malformed_device_is_rejected():
     message = graph("a = Const()\nb = Neg(a)")
     message.node[1].device = "stub 0"
     session = SessionGraph()
     session.extend(message.SerializeToString())
-    with pytest.raises(InvalidArgumentError, match="Neg 'b': 'stub 0' is no device"):
+    with pytest.raises(InvalidArgumentError, match="Neg 'b': 'stub 0' is not a device"):
         build(session, [], ["b"])
 
 
-def test_a_node_without_a_kernel_on_its_device_is_refused_unless_placement_is_soft():
+def test_a_node_without_a_kernel_on_its_device_is_rejected_unless_placement_is_soft():
     text = "a = Const()\nb = Neg(a) @/device:STUB2:0"
     with pytest.raises(NotFoundError, match=r"'b': no STUB2 kernel for Neg with T=float; there"):
         build(text, [], ["b"], devices=MIXED)

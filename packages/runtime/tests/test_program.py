@@ -107,7 +107,7 @@ def test_to_wait_for_a_fed_placeholder_is_to_wait_for_nothing():
          "You must feed a value for placeholder tensor 'x' with dtype float"),
     ],
 )  # fmt: skip
-def test_a_bad_signature_is_refused(feeds, fetches, targets, error, text):
+def test_a_bad_signature_is_rejected(feeds, fetches, targets, error, text):
     with pytest.raises(error) as caught:
         build(ARITHMETIC, feeds, fetches, targets)
     assert caught.value.message == text

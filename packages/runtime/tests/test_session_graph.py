@@ -1,4 +1,4 @@
-"""The graph of a session: what extend accepts and refuses.
+"""The graph of a session: what extend accepts and rejects.
 
 Modules: graph/session_graph, graph/node_checks, graph/name_index, graph/node_text,
 graph/graph_node, graph/input_ranks.
@@ -85,7 +85,7 @@ def test_a_reference_may_feed_a_plain_input():
         ("a = Const()\nb = Neg(a; T=float_)", None),
     ],
 )  # fmt: skip
-def test_a_bad_graph_is_refused(text, message):
+def test_a_bad_graph_is_rejected(text, message):
     if message is None:
         text = text.replace("float_", "bool")
         dtype = "string" if "string" in text else "bool"
@@ -107,7 +107,7 @@ def test_a_name_of_an_earlier_extension_is_taken():
     assert found.describe("a")["op"] == "Const"
 
 
-def test_an_unknown_op_is_refused_with_near_ones():
+def test_an_unknown_op_is_rejected_with_near_ones():
     with pytest.raises(NotFoundError) as caught:
         session("a = Const()\nb = MatMull(a, a)")
     assert caught.value.message.startswith(
@@ -148,7 +148,7 @@ def changed(text, change):
         (lambda n: setattr(n[0], "name", ""), "node 0 of the GraphDef (Const) has no name"),
     ],
 )  # fmt: skip
-def test_bad_attributes_are_refused_before_anything_is_allocated(change, message):
+def test_bad_attributes_are_rejected_before_anything_is_allocated(change, message):
     with pytest.raises(InvalidArgumentError) as caught:
         SessionGraph().extend(changed("a = Const()", change))
     assert caught.value.message == message
@@ -160,10 +160,12 @@ def test_a_number_that_is_not_a_dtype_is_rejected():
     )
     with pytest.raises(InvalidArgumentError) as caught:
         SessionGraph().extend(data)
-    assert caught.value.message == "Placeholder 'p': attribute 'dtype' is 77, which is no DataType"
+    assert (
+        caught.value.message == "Placeholder 'p': attribute 'dtype' is 77, which is not a DataType"
+    )
 
 
-def test_a_hostile_number_of_outputs_is_refused():
+def test_a_hostile_number_of_outputs_is_rejected():
     def many(nodes):
         nodes[1].attr["num_split"].i = 1 << 40
 
@@ -195,7 +197,7 @@ def test_a_function_of_the_library_is_an_op():
     assert found.node_names() == ["a", "b"]
 
 
-def test_a_file_for_newer_readers_is_refused():
+def test_a_file_for_newer_readers_is_rejected():
     message = graph("a = Const()")
     message.versions.min_consumer = 1_000_000
     with pytest.raises(InvalidArgumentError, match="requires readers of version 1000000 or later"):

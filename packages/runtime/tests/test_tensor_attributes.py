@@ -109,10 +109,10 @@ def test_tensors_of_the_codec_round_trip(name, shape, seed):
     [
         (proto(1, [2], float_val=[1, 2, 3]), "its shape has 2 elements, 3 values are given"),
         (proto(8, [1], scomplex_val=[1]), "its values are malformed"),
-        (proto(7, [2], tensor_content=b"\x09\x02abc"), "its content is no list of strings"),
+        (proto(7, [2], tensor_content=b"\x09\x02abc"), "its content is not a list of strings"),
     ],
 )
-def test_values_that_do_not_fit_are_refused(tensor, text):
+def test_values_that_do_not_fit_are_rejected(tensor, text):
     with pytest.raises(InvalidArgumentError) as caught:
         read(tensor)
     assert caught.value.message == f"Const 'c': attribute 'value': {text}"

@@ -12,7 +12,7 @@
 
 namespace {
 
-size_t parsed = 0, refused = 0, decoded = 0;
+size_t parsed = 0, rejected = 0, decoded = 0;
 
 void read_all(const std::string& bytes) {
   // A copy of the exact size: a byte too far is seen.
@@ -21,7 +21,7 @@ void read_all(const std::string& bytes) {
   headrace::ParsedGraph graph;
   headrace::parse_graph_def(std::string_view(exact.get(), bytes.size()), graph);
   if (graph.problem) {
-    ++refused;
+    ++rejected;
     if (graph.offset < 0 || graph.offset > static_cast<int64_t>(bytes.size())) std::abort();
     return;
   }
@@ -102,6 +102,6 @@ int main(int count, char** arguments) {
     }
     read_all(bytes);
   }
-  std::printf("%zu parsed, %zu refused, %zu tensors decoded\n", parsed, refused, decoded);
+  std::printf("%zu parsed, %zu rejected, %zu tensors decoded\n", parsed, rejected, decoded);
   return 0;
 }

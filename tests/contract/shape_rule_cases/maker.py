@@ -20,7 +20,7 @@ class Case:
     Attributes:
       inputs: complete shapes.
       values: arrays by input, where the value is known.
-      missing: whether a value that the rule asks for is not.
+      missing: whether a value that the rule reads is missing.
       attrs: as ShapeQuery has them.
     """
 

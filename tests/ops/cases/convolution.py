@@ -179,7 +179,7 @@ CASES += [
         },
         dtypes=("float32", "float64", "float16"),
         smooth=False,
-        in_tensorflow=False,  # recorded answers are of public ops
+        in_tensorflow=False,  # recorded results are of public ops
     )  # fmt: skip
     for arguments, fused_ops in [
         ([real(4)], [b"BiasAdd"]),

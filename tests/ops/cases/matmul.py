@@ -71,7 +71,7 @@ CASES += [
         {"fused_ops": [b"BiasAdd", *activation]},
         dtypes=("float32", "float64", "float16", "bfloat16"),
         smooth=False,
-        in_tensorflow=False,  # recorded answers are of public ops
+        in_tensorflow=False,  # recorded results are of public ops
     )
     for activation in ([], [b"Relu"], [b"LeakyRelu"])
 ]

@@ -6,7 +6,7 @@ from cases.case import Case, distinct, literal, real
 
 _ROWS = literal([[4], [0], [4], [2]])
 _CELLS = literal([[1, 2], [0, 0], [1, 2]], "int64")
-# rows that meet are added; of strings, which TensorFlow would join, nobody asks that
+# rows that meet are added; strings, which TensorFlow would join, are not added
 _NUMBERS = ("float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "complex64")
 CASES = [
     Case("ScatterNd", (_ROWS, real(4, 3), literal([5, 3]))),

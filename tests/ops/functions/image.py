@@ -16,7 +16,7 @@ SCORES = np.array([0.9, 0.7, 0.8], np.float32)
 
 
 def _open(m, x):
-    """The image, of a size that only a run can tell."""
+    """The image, of a size that is only known when it runs."""
     return m.placeholder_with_default(x, [None] * x.ndim)
 
 
@@ -88,7 +88,7 @@ def _types(m):
     for x in (m.constant(F), m.constant(U), m.constant(S), m.constant(F, m.float16)):
         for kind in (m.float32, m.float16, m.uint8, m.uint16, m.float64, m.int16):
             if x.dtype == m.float16 and kind.is_integer and kind != m.uint8:
-                continue  # 65535.5 is no half
+                continue  # 65535.5 is not a half
             for saturate in (False, True):
                 result.append(m.image.convert_image_dtype(x, kind, saturate))
     return result

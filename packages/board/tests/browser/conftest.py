@@ -94,7 +94,7 @@ def browser() -> Iterator[Any]:
     try:
         from playwright import sync_api
     except ImportError:
-        # Without -m "not browser" these tests were asked for: a skip would hide all pages.
+        # Without -m "not browser" these tests were requested: a skip would hide all pages.
         pytest.fail("playwright is not installed: pip install playwright, or run -m 'not browser'")
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(

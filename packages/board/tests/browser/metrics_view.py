@@ -54,7 +54,7 @@ def until(
     """Returns the first true value; the last one if none comes in time.
 
     Args:
-      page: given where the question does not ask the page: its events are only handled meanwhile.
+      page: given where the condition does not read the page: its events are handled meanwhile.
     """
     end = time.monotonic() + timeout_s
     while True:

@@ -355,7 +355,7 @@ def test_sprites_are_images_of_a_bounded_size(tmp_path: Path) -> None:
     (tmp_path / "s.png").write_bytes(b"<svg onload=alert(1)>")
     client = Client(tmp_path)
     path = f"embedding/sprite?id={client.only()['id']}"
-    assert "is no PNG" in client.get(path, 400)["error"]
+    assert "is not a PNG" in client.get(path, 400)["error"]
     big = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (50_000).to_bytes(4, "big") * 2
     (tmp_path / "s.png").write_bytes(big)
     assert "50000 x 50000" in client.get(path, 400)["error"]

@@ -122,7 +122,7 @@ def test_a_tensor_with_a_wrong_size_is_rejected(tmp_path: Path) -> None:
     get(client, f"mesh?{only(client)}", 400)
 
 
-def test_a_mesh_of_too_many_vertices_is_refused_before_it_is_decoded(
+def test_a_mesh_of_too_many_vertices_is_rejected_before_it_is_decoded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One stored number stands for all: twelve bytes of log for 24 MB of vertices a sample.

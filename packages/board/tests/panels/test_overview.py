@@ -151,7 +151,7 @@ def test_the_status_has_the_reading_progress(client: FlaskClient, tmp_path: Path
 
 
 class Growing:
-    """Two runs of two tags each that grow when asked to."""
+    """Two runs of two tags each that grow on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -250,12 +250,12 @@ def test_forty_that_wait_leave_the_server_free_for_others(app: Flask) -> None:
             one = socket.create_connection(("127.0.0.1", port), timeout=60)
             one.sendall(f"GET /api/v1/{path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             following.append(one)
-        # 8 streams speak, and all but 8 of those that ask are answered.
-        answered = 0
+        # 8 streams send events, and all but 8 of the other requests get a reply.
+        replied = 0
         deadline = time.monotonic() + 60
-        while answered < 8 + 32 and time.monotonic() < deadline:
-            answered = len(select.select(following, [], [], 0.1)[0])
-        assert answered >= 8 + 32
+        while replied < 8 + 32 and time.monotonic() < deadline:
+            replied = len(select.select(following, [], [], 0.1)[0])
+        assert replied >= 8 + 32
         assert json.load(urlopen(f"{url}meta", timeout=60))["title"] == "my runs"
     finally:
         for one in following:
@@ -300,8 +300,8 @@ def test_events_report_growth_at_a_limited_rate(tmp_path: Path) -> None:
 def test_a_ninth_stream_is_rejected_in_favour_of_polling(client: FlaskClient) -> None:
     streams = [client.get("/api/v1/events") for _ in range(8)]
     assert [stream.status_code for stream in streams] == [200] * 8
-    refused = client.get("/api/v1/events")
-    assert refused.status_code == 503 and "/changes" in json.loads(refused.data)["error"]
+    rejected = client.get("/api/v1/events")
+    assert rejected.status_code == 503 and "/changes" in json.loads(rejected.data)["error"]
     streams.pop().close()
     again = client.get("/api/v1/events")
     assert again.status_code == 200

@@ -75,7 +75,7 @@ def test_no_request_is_a_server_error(all_kinds: PanelClient, data: st.DataObjec
     series = data.draw(st.sampled_from(all_kinds.index.all_series()))
     query = {"run": str(series.run.id), "tag": str(series.tag.id)}
     query |= data.draw(st.fixed_dictionaries({}, optional=ARGUMENTS))
-    ask(all_kinds, path, query)
+    check(all_kinds, path, query)
 
 
 PLUGINS = ("images", "audio", "histograms", "text", "pr_curves", "custom_scalars", "hparams",
@@ -110,13 +110,13 @@ def test_no_tensor_is_a_server_error(
     for found in client.index.all_series():
         query = {"run": str(found.run.id), "tag": str(found.tag.id)}
         for path in ("blobs/items", "histograms", "text", "pr_curves", "tensors", "mesh"):
-            ask(client, f"/api/v1/{path}", {**query, "row": "0"})
-        ask(client, "/api/v1/histograms", {**query, "bins": "raw"})
+            check(client, f"/api/v1/{path}", {**query, "row": "0"})
+        check(client, "/api/v1/histograms", {**query, "bins": "raw"})
     for path in ("hparams", "custom_scalars", "meshes", "tags"):
-        ask(client, f"/api/v1/{path}", {})
+        check(client, f"/api/v1/{path}", {})
 
 
-def ask(client: PanelClient, path: str, query: dict[str, str]) -> None:
+def check(client: PanelClient, path: str, query: dict[str, str]) -> None:
     got = client.client.get(path, query_string=query)
     assert got.status_code < 500, (path, query, got.data[:200])
     if got.status_code >= 400 and path.startswith("/api"):

@@ -56,7 +56,7 @@ def test_what_is_put_is_there_and_in_the_file(client: PanelClient, file: Path) -
     assert StateFile(file).get("notes").document == [1, None, "x"]
 
 
-def test_a_change_to_an_old_revision_is_refused(client: PanelClient) -> None:
+def test_a_change_to_an_old_revision_is_rejected(client: PanelClient) -> None:
     put(client, "notes", 0, "first")
     reply = put(client, "notes", 0, "second", 409)
     assert reply["revision"] == 1 and "its revision is 1, not 0" in reply["error"]
@@ -84,7 +84,7 @@ def test_other_bodies_are_rejected(client: PanelClient, body: object) -> None:
     client.send("/state/notes", body, 400, method="PUT")
 
 
-def test_a_document_nested_too_deep_or_too_large_is_refused(client: PanelClient) -> None:
+def test_a_document_nested_too_deep_or_too_large_is_rejected(client: PanelClient) -> None:
     deep: list = []
     for _ in range(60):
         deep = [deep]
@@ -92,7 +92,7 @@ def test_a_document_nested_too_deep_or_too_large_is_refused(client: PanelClient)
     put(client, "notes", 0, "x" * (1 << 20), 413)
 
 
-def test_a_body_that_nests_without_end_is_refused(client: PanelClient) -> None:
+def test_a_body_that_nests_without_end_is_rejected(client: PanelClient) -> None:
     got = client.client.put(
         "/api/v1/state/notes",
         data=b'{"base": 0, "document": ' + b"[" * 200_000 + b"]" * 200_000 + b"}",
@@ -118,7 +118,7 @@ def test_a_file_that_is_not_ours_is_left_as_it_is(
     assert file.read_bytes() == content
 
 
-def test_a_file_of_a_later_format_is_refused(client: PanelClient, file: Path) -> None:
+def test_a_file_of_a_later_format_is_rejected(client: PanelClient, file: Path) -> None:
     file.parent.mkdir()
     file.write_text('{"format": 2, "documents": {}}')
     assert "format 2" in client.get("/state/notes", 503)["error"]

@@ -222,7 +222,7 @@ def test_no_cell_of_an_export_is_a_formula(tmp_path: Path, name: str) -> None:
     assert (run, step, number) == (".", "0", "-1.5")
 
 
-REFUSED = [
+REJECTED = [
     ({}, "tag is missing"),
     ({"tag": 0}, "runs is not a list"),
     ({"tag": True, "runs": []}, "tag is True, not an integer"),
@@ -248,7 +248,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("query, message", REFUSED)
+@pytest.mark.parametrize("query, message", REJECTED)
 def test_an_invalid_query_is_rejected_with_the_reason(runs: PanelClient, query, message) -> None:
     got = runs.client.post(
         "/api/v1/scalars",
@@ -330,7 +330,7 @@ QUERY = st.fixed_dictionaries(
         "superseded": st.booleans() | JSON,
     },
 )
-# Such as are answered, mostly.
+# Mostly valid queries.
 GOOD = st.fixed_dictionaries(
     {"tag": st.integers(0, 1), "runs": st.lists(st.integers(0, 2), max_size=3)},
     optional={

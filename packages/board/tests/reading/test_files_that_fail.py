@@ -185,7 +185,7 @@ def test_errors_of_records_name_their_file(tmp_path: Path) -> None:
     bad = corrupted_logs.write_records(tmp_path / "no_event", frame(text))
     board = load(tmp_path)
     (number,) = [n for n in range(5) if board.records._name(n).endswith(bad.name)]
-    with pytest.raises(DataLossError, match=rf"^no_event/{bad.name}: .* is no Event"):
+    with pytest.raises(DataLossError, match=rf"^no_event/{bad.name}: .* is not an Event"):
         board.records.event(number, 0, len(text))
 
 

@@ -113,7 +113,7 @@ def test_a_rewritten_file_is_read_again(tmp_path: Path, follow: Callable[[], Boa
     os.replace(other, path)
     wait_until(lambda: points(board) == 2)
     versions.add(scalars(board, ".", "loss").version)
-    # Who keeps an answer by the version never takes one file's points for another's.
+    # A reply that is cached by version never mixes up the points of two files.
     assert len(versions) == 4
     assert board.index.run(0).start == started
 

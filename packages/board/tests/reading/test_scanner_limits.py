@@ -34,10 +34,10 @@ def test_values_of_tags_beyond_the_limit_cost_no_other_value(scanner: Any, tmp_p
             names = [f"tag{part}/{i}" for i in range(10_000)]
             writer.write(event_logs.simple_event(part, 1.0, [(name, 1.0) for name in names]))
         for step in range(2):
-            refused = [(f"refused/{i}", 1.0) for i in range(many // 2)]
-            writer.write(event_logs.simple_event(step, 1.0, refused))
+            rejected = [(f"rejected/{i}", 1.0) for i in range(many // 2)]
+            writer.write(event_logs.simple_event(step, 1.0, rejected))
         for step in range(1, 4):
-            writer.write(event_logs.simple_event(step, 1.0, [("tag0/0", 1.0), ("refused/0", 1.0)]))
+            writer.write(event_logs.simple_event(step, 1.0, [("tag0/0", 1.0), ("rejected/0", 1.0)]))
     path = Path(writer.path)
     batches = read_all(scanner, path)
     assert batches[-1].state == END

@@ -92,7 +92,7 @@ def test_each_node_is_found_again_by_its_offset() -> None:
 def test_corrupted_bytes_are_rejected_by_both_or_read_by_both() -> None:
     rng = random.Random(1)
     data = two_tasks().SerializeToString()
-    refused = 0
+    rejected = 0
     for _ in range(3000):
         broken = bytearray(data)
         for _ in range(rng.randrange(1, 4)):
@@ -102,8 +102,8 @@ def test_corrupted_bytes_are_rejected_by_both_or_read_by_both() -> None:
         try:
             native.step_columns(bytes(broken))
         except TraceError:
-            refused += 1
-    assert 0 < refused < 3000
+            rejected += 1
+    assert 0 < rejected < 3000
 
 
 @pytest.mark.parametrize("step_columns", [native.step_columns, by_protobuf.step_columns])

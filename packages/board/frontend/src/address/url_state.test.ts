@@ -72,7 +72,7 @@ test('another page is a new history entry, after the changes on this one', async
   assert.equal(place.hash, '#/graph?n=3&q=a+b');
   assert.equal(state.address('trace'), '#/trace?n=3&q=a+b');
   state.goTo('graph');
-  assert.equal(entries.length, 2, 'the same page is no new entry');
+  assert.equal(entries.length, 2, 'the same page is not a new entry');
 });
 
 test('going back reads the address and writes nothing', async () => {

@@ -13,7 +13,7 @@ test('choices survive the address, whatever the names contain', () => {
   assert.equal(choicesCodec.encode({ x: {} }), '');
 });
 
-test('nonsense in the address is no choice', () => {
+test('nonsense in the address is not a choice', () => {
   assert.equal(choicesCodec.decode('odd'), undefined);
   assert.deepEqual({ ...choicesCodec.decode('a,sx;;q1') }, { a: {} });
   assert.equal(Object.getPrototypeOf(choicesCodec.decode('__proto__,s1')), null);

@@ -60,7 +60,7 @@ export function valuesAt(
   return out;
 }
 
-/** A layout out of any JSON: what is no layout becomes an empty one, what is no text becomes ''. */
+/** A layout out of any JSON: what is not a layout becomes an empty one, what is not text becomes ''. */
 export function asLayout(document: unknown): Layout {
   const list = (value: unknown): Record<string, unknown>[] =>
     Array.isArray(value) ? value.filter((item) => item !== null && typeof item === 'object') : [];

@@ -8,7 +8,7 @@ export interface Loss {
   places: number;
 }
 
-/** Runs that lost something, the greatest loss first. Values that are no numbers are not lost. */
+/** Runs that lost something, the greatest loss first. Values that are not numbers are not lost. */
 export function lossesByRun(problems: Problem[]): Loss[] {
   const found = new Map<number, Loss>();
   for (const { run, severity, bytes, count } of problems) {

@@ -54,7 +54,7 @@ export default function ProblemsPage() {
   if (problems.value.length === 0) return loading.value ? <NoProblemSoFar /> : <NoProblem />;
   const all = ofRun();
   const shown = found();
-  // Values that are no numbers are not lost: what is lost is what could not be read.
+  // Values that are not numbers are not lost: what is lost is what could not be read.
   const lost = all.filter((p) => p.severity === 'error');
   const bytes = lost.reduce((sum, p) => sum + p.bytes, 0);
   const records = lost.reduce((sum, p) => sum + p.count, 0);

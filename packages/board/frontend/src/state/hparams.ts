@@ -45,7 +45,7 @@ export const hparamsByRun = computed(() => {
   return withRunsBelow(runs.value, values);
 });
 
-/** Between two requests while logs grow: metrics of all sessions are no small reply. */
+/** Between two requests while logs grow: metrics of all sessions are not a small reply. */
 const LEAST_BETWEEN_MS = 2000;
 const RETRY_MS = 3000;
 let timer: ReturnType<typeof setTimeout> | undefined;

@@ -4,7 +4,7 @@ import { createSaver, type SaveState } from './saver.ts';
 
 type Doc = Record<string, string>;
 
-class Refusal extends Error {
+class HttpError extends Error {
   readonly status: number;
   constructor(status: number) {
     super(`status ${status}`);
@@ -17,7 +17,7 @@ function scene(saved: Doc | null, page: Doc, base: Doc = page, adopts = false) {
   const server = { document: saved, revision: saved ? 1 : 0, writes: [] as Doc[], fails: [] as unknown[] };
   const held: (() => void)[] = [];
   const state = { now: page, holding: false, states: [] as SaveState[], waits: [] as (() => void)[] };
-  const answer = async () => {
+  const reply = async () => {
     if (state.holding) await new Promise<void>((go) => held.push(go));
     const failure = server.fails.shift();
     if (failure) throw failure;
@@ -34,13 +34,13 @@ function scene(saved: Doc | null, page: Doc, base: Doc = page, adopts = false) {
     adopts,
     remote: {
       read: async () => {
-        await answer();
+        await reply();
         return { document: server.document, revision: server.revision };
       },
       write: async (revision, document) => {
         server.writes.push(document);
-        await answer();
-        if (revision !== server.revision) throw new Refusal(409);
+        await reply();
+        if (revision !== server.revision) throw new HttpError(409);
         server.document = document;
         return ++server.revision;
       },
@@ -113,7 +113,7 @@ test('without a connection the page keeps its document, reports it and tries aga
   const { server, state, saver, rest } = scene({}, {});
   saver.save();
   await rest();
-  server.fails = [new TypeError('fetch failed'), new Refusal(503)];
+  server.fails = [new TypeError('fetch failed'), new HttpError(503)];
   state.now = { note: 'kept' };
   saver.save();
   await rest();
@@ -144,7 +144,7 @@ test('a document that is too large is rejected and stays in the page, and a smal
   const { server, state, saver, rest } = scene({}, {});
   saver.save();
   await rest();
-  server.fails = [new Refusal(413)];
+  server.fails = [new HttpError(413)];
   state.now = { note: 'much' };
   saver.save();
   await rest();

@@ -6,7 +6,7 @@ import { RE2JS } from 're2js';
 import { messageOf } from '../api/error_message.ts';
 
 export interface Pattern {
-  /** Why it is no pattern; one with an error matches nothing. */
+  /** Why it is not a pattern; one with an error matches nothing. */
   readonly error: string | null;
   test(text: string): boolean;
   /** The match and its groups, as RegExp.exec has them; null: none. */

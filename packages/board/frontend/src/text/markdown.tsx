@@ -72,7 +72,7 @@ function element(token: Token, children: ComponentChild[]): ComponentChild {
     return <ol start={Number.isSafeInteger(start) ? start : 1}>{children}</ol>;
   }
   const align = /text-align:(left|right|center)/.exec(String(token.attrGet('style') ?? ''))?.[1];
-  // A heading of the data is no heading of the page.
+  // A heading of the data is not a heading of the page.
   const tag = /^h\d$/.test(token.tag) ? `h${Math.min(6, Number(token.tag[1]) + 3)}` : token.tag;
   return createElement(tag, align ? { class: `align-${align}` } : null, children);
 }

@@ -3,7 +3,7 @@
 /** Two digits at least. */
 export const two = (n: number): string => String(n).padStart(2, '0');
 
-/** 2026-11-21 10:04:05; the number itself where it is no time. */
+/** 2026-11-21 10:04:05; the number itself where it is not a time. */
 export function wallTime(seconds: number): string {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return String(seconds);

@@ -18,7 +18,7 @@ test('durations have three significant digits', () => {
   assert.equal(exactNanoseconds(1234567), '1 234 567 ns');
 });
 
-test('a point in time has the digits that its window tells apart', () => {
+test('a point in time has as many digits as its window resolves', () => {
   assert.equal(momentInSpan(205_412_345, 466_000), '205.4123 ms');
   assert.equal(momentInSpan(205_412_345, 230e6), '205.4 ms');
   assert.equal(momentInSpan(1234, 10), '1.234 µs');

@@ -18,7 +18,7 @@ export function nanosecondsText(ns: number): string {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
-/** A point in time, with as many digits as a window of that span tells apart: 205.4127 ms. */
+/** A point in time, with as many digits as a window of that span resolves: 205.4127 ms. */
 export function momentInSpan(ns: number, span: number): string {
   const [unit, size] = NANOSECOND_UNITS.find(([, s]) => Math.abs(ns) >= s) ?? NANOSECOND_UNITS[3]!;
   const resolution = Math.max(1, span / 1000);

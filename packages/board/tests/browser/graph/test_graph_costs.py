@@ -87,7 +87,7 @@ def test_memory_colours_by_memory_and_steps_can_be_left_out(
     state = reader.settled(
         lambda s: reader.item("loop", s)["fill"] == reader.item("labels", s)["fill"]
     )
-    # Steps of another run only where somebody asks for them.
+    # Steps of another run only where the page requests them.
     page.get_by_role("group", name="slow").get_by_role("checkbox", name="step 5").check()
     legend.get_by_text("One step.").wait_for()
     assert rows(legend)[0] == "loop/body200 KiB"

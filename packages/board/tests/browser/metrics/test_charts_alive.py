@@ -25,11 +25,11 @@ SCALARS = "**/api/v1/scalars"
 
 
 def is_smoothed(request: Any) -> bool:
-    """Whether a request asks for smoothed curves."""
+    """Whether a request is for smoothed curves."""
     return any(query["smooth"] for query in request.post_data_json["queries"])
 
 
-def refuse_smoothed(route: Any) -> None:
+def reject_smoothed(route: Any) -> None:
     if is_smoothed(route.request):
         route.fulfill(status=503, json={"error": "the server has no time"})
     else:
@@ -59,7 +59,7 @@ def test_a_reply_for_superseded_settings_is_not_drawn(
 def test_a_failed_request_keeps_the_chart_shows_an_error_and_can_be_retried(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
-    page.route(SCALARS, refuse_smoothed)
+    page.route(SCALARS, reject_smoothed)
     open_view(page, board_server(logdir).url)
     before = chart(page, "loss")["curves"][0]["y"]
     smooth(page, 700)
@@ -80,7 +80,7 @@ def test_a_retry_requests_only_new_data(tmp_path: Path, board_server: Any, page:
     with EventFileWriter(tmp_path / "grows") as writer:
         writer.write(simple_event(0, WALL, [("loss", 1.0)]))
         writer.flush()
-        page.route(SCALARS, refuse_smoothed)
+        page.route(SCALARS, reject_smoothed)
         open_view(page, board_server(tmp_path).url)
         settled(page)
         smooth(page, 700)
@@ -151,7 +151,7 @@ def test_a_pinned_table_follows_the_data(tmp_path: Path, board_server: Any, page
         table = page.locator(".tooltip.pinned")
         table.wait_for()
         assert "step 1" in table.inner_text()
-        # A second writer starts again at step 1: what the pinned table tells of is superseded.
+        # A second writer starts again at step 1: what the pinned table shows is superseded.
         with EventFileWriter(tmp_path / "run", suffix=".again") as again:
             for step in (1, 2):
                 again.write(simple_event(step, WALL + 10 + step, [("loss", 7.5)]))

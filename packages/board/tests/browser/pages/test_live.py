@@ -161,7 +161,7 @@ def test_a_hidden_page_lets_go_and_comes_back(tmp_path: Path, board_server: Any,
     page.on("request", lambda request: requests.append(request.url))
     writer.write(simple_event(1, WALL + 1, [("loss", 1.0)]))
     writer.flush()
-    page.wait_for_timeout(1500)  # longer than a page in sight takes to ask
+    page.wait_for_timeout(1500)  # longer than the polling interval of a visible page
     assert requests == []
     page.evaluate(_HIDE, False)
     assert until(lambda: page.evaluate(_LAST) == 1, 10)

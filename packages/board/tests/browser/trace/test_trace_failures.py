@@ -23,7 +23,7 @@ def url(board_server: Any, logdir: Path) -> str:
     return board_server(logdir).url
 
 
-def refuse(route: Any) -> None:
+def reject(route: Any) -> None:
     route.fulfill(status=500, json={"error": "the disk is gone"})
 
 
@@ -42,7 +42,7 @@ def test_a_trace_that_is_being_read_shows_its_size(page: Any, url: str) -> None:
 
 
 def test_a_trace_that_cannot_be_read_can_be_tried_again(page: Any, url: str) -> None:
-    page.route("**/api/v1/trace/*?px=*", refuse)
+    page.route("**/api/v1/trace/*?px=*", reject)
     page.goto(f"{url}#/trace")
     page.get_by_role("alert").get_by_text("the disk is gone").wait_for()
     page.unroute("**/api/v1/trace/*?px=*")
@@ -52,7 +52,7 @@ def test_a_trace_that_cannot_be_read_can_be_tried_again(page: Any, url: str) -> 
 
 
 def test_a_failed_list_of_traces_can_be_requested_again(page: Any, url: str) -> None:
-    page.route("**/api/v1/traces", refuse)
+    page.route("**/api/v1/traces", reject)
     page.goto(f"{url}#/trace")
     page.get_by_role("alert").get_by_text("the disk is gone").wait_for()
     page.unroute("**/api/v1/traces")
@@ -61,7 +61,7 @@ def test_a_failed_list_of_traces_can_be_requested_again(page: Any, url: str) -> 
 
 
 def test_a_summary_that_fails_leaves_the_lanes_and_can_be_tried_again(page: Any, url: str) -> None:
-    page.route("**/api/v1/trace/*/summary", refuse)
+    page.route("**/api/v1/trace/*/summary", reject)
     page.goto(f"{url}#/trace")
     until(page, "window.__board?.trace?.items?.length === 8")
     page.locator(".trace-panel").get_by_text("the disk is gone").wait_for()
@@ -72,12 +72,12 @@ def test_a_summary_that_fails_leaves_the_lanes_and_can_be_tried_again(page: Any,
 
 def test_a_window_that_cannot_be_read_is_reported_and_retried(page: Any, url: str) -> None:
     open_trace(page, url)
-    page.route("**/api/v1/trace/*?t0=*", refuse)
+    page.route("**/api/v1/trace/*?t0=*", reject)
     page.locator(".trace-canvas").focus()
     for _ in range(4):
         page.keyboard.press("w")
     page.locator(".trace-notices").get_by_text("the disk is gone").first.wait_for()
-    wait_for_rest(page)  # the view moves for some frames, and each asks anew
+    wait_for_rest(page)  # the view moves for some frames, and each sends a request
     assert not trace(page)["drawn"]["sharp"]
     page.unroute("**/api/v1/trace/*?t0=*")
     page.locator(".trace-notices").get_by_role("button", name="Try again").click()
@@ -89,7 +89,7 @@ def test_totals_that_fail_do_not_leave_those_of_another_area(page: Any, url: str
     open_trace(page, url, "?tar=0.0~1500&tside=area")
     panel = page.locator(".trace-panel")
     panel.get_by_text("MatMul").first.wait_for()
-    page.route("**/api/v1/trace/*/totals*", refuse)
+    page.route("**/api/v1/trace/*/totals*", reject)
     page.locator(".trace-canvas").focus()
     page.keyboard.press("Shift+ArrowRight")
     panel.get_by_text("the disk is gone").wait_for()
@@ -100,7 +100,7 @@ def test_totals_that_fail_do_not_leave_those_of_another_area(page: Any, url: str
 
 
 def test_a_failed_comparison_shows_an_error(page: Any, url: str) -> None:
-    page.route("**/api/v1/trace/compare*", refuse)
+    page.route("**/api/v1/trace/compare*", reject)
     open_trace(page, url, "?step=3&tcmp=7&tside=compare")
     panel = page.locator(".trace-panel")
     panel.get_by_text("the disk is gone").wait_for()

@@ -140,7 +140,7 @@ class EventFileReader:
                 raise DataLossError(
                     None,
                     None,
-                    f"{self.path}: the record at byte {offset} is no Event",
+                    f"{self.path}: the record at byte {offset} is not an Event",
                     path=self.path,
                     offset=offset,
                 ) from None

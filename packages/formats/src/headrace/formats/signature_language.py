@@ -140,7 +140,7 @@ def _resolve(op: str, raw: tuple[str, tuple[str, str, bool]], kinds: dict[str, s
     name, (number, type_name, is_ref) = raw
     if number and kinds.get(number) != "int":
         raise SignatureError(
-            f"{op}: argument {name!r} has length {number!r}, which is no int attribute"
+            f"{op}: argument {name!r} has length {number!r}, which is not an int attribute"
         )
     kind = kinds.get(type_name)
     if kind == "type":
@@ -214,7 +214,7 @@ def _parse_value(reader: _TokenStream, kind: str, is_list: bool) -> Any:
             return float(token)
     except ValueError:
         pass
-    raise SignatureError(f"{token!r} is no value of kind {kind!r}")
+    raise SignatureError(f"{token!r} is not a value of kind {kind!r}")
 
 
 def _parse_flags(reader: _TokenStream) -> tuple[list[str], str]:

@@ -12,7 +12,12 @@ import numpy as np
 from headrace.formats import dtypes
 from headrace.formats.dtypes import DType
 from headrace.formats.errors import InvalidArgumentError, ResourceExhaustedError
-from headrace.formats.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from headrace.formats.proto.tensor_pb2 import (
+    ResourceHandleProto,
+    TensorProto,
+    TensorShapeProto,
+    VariantTensorDataProto,
+)
 from headrace.formats.proto.types_pb2 import DataType
 
 # Size limit of a message that repeats its last value; protobuf's limit bounds all others.
@@ -50,6 +55,12 @@ _FIELD_OF_DTYPE: dict[int, str] = {
     }.items()
     for d in members
 }  # fmt: skip
+
+# The dtype of values that are messages.
+_DTYPE_OF_MESSAGE: dict[type, DType] = {
+    ResourceHandleProto: dtypes.resource,
+    VariantTensorDataProto: dtypes.variant,
+}
 
 _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -240,10 +251,12 @@ def _inferred(array: np.ndarray) -> DType:
         kinds = {type(v) for v in array.flat}
         if kinds <= {str, bytes, np.str_, np.bytes_}:
             return dtypes.string
-        name = next(iter(kinds - {str, bytes})).__name__
-        if name in ("ResourceHandleProto", "VariantTensorDataProto"):
-            return dtypes.resource if name[0] == "R" else dtypes.variant
-        raise TypeError(f"no dtype holds values of type {name!r}: give numbers, bools or strings")
+        other = next(iter(kinds - {str, bytes}))
+        if other in _DTYPE_OF_MESSAGE:
+            return _DTYPE_OF_MESSAGE[other]
+        raise TypeError(
+            f"no dtype holds values of type {other.__name__!r}: give numbers, bools or strings"
+        )
     if kind == "i" and array.dtype.itemsize == 8:
         fits = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
         return dtypes.int32 if fits else dtypes.int64

@@ -26,7 +26,7 @@ test('what changed in one member of a series shows on the series', () => {
   const paint = new Paint(model, 'light', 'diff', null, { kind });
   assert.equal(paint.style(stack).fill, paint.style(model.find('layer_2')).fill);
   assert.notEqual(paint.style(stack).fill, paint.style(model.find('layer_0')).fill);
-  // Shown beside the series, it is no part of it any more.
+  // Shown beside the series, it is not part of it any more.
   const pulled = new Set([model.find('layer_2')]);
   const left = new Paint(model, 'light', 'diff', null, { kind }, pulled);
   assert.equal(left.style(stack).fill, left.style(model.find('layer_0')).fill);

@@ -137,7 +137,7 @@ export function encodeView(model: GraphModel, key: string, view: ViewState): str
   const depth = (g: number) => model.depth[g + model.root]!;
   const open = shown.map((g) => g - model.root).sort((a, b) => depth(a) - depth(b) || a - b);
   const first = `${model.total.toString(36)}-${keySum(key)}`;
-  // Each list in the order in which its entries are given up, the last one first.
+  // Each list is shortened from its end.
   const lists = [open, [...view.unfolded], [...view.pulled], toSide, toMain, [...view.hidden]];
   const text = () => {
     const parts = [first, ...lists.map(pack)];

@@ -19,7 +19,7 @@ class FakeWorker extends EventTarget {
   terminate(): void {
     this.ended = true;
   }
-  answer(i: number): void {
+  reply(i: number): void {
     const data = { serial: this.requests[i]!.serial };
     this.dispatchEvent(Object.assign(new Event('message'), { data }));
   }
@@ -45,13 +45,13 @@ test('views that are superseded are not laid out, and their scenes not shown', (
   const { layout, workers, shown } = client();
   for (const view of views) layout.request(view);
   const [worker] = workers;
-  worker!.answer(0);
+  worker!.reply(0);
   assert.deepEqual(
     worker!.requests.map((r) => r.view),
     [views[0], views[2]],
   );
   assert.deepEqual(shown, []);
-  worker!.answer(1);
+  worker!.reply(1);
   assert.deepEqual(shown, [views[2]]);
   assert.equal(layout.busy.value, false);
 });
@@ -63,7 +63,7 @@ test('a long superseded layout is cancelled', () => {
   layout.request(views[1]!);
   mock.timers.tick(1000);
   assert.ok(workers[0]!.ended);
-  workers[1]!.answer(0);
+  workers[1]!.reply(0);
   assert.deepEqual(shown, [views[1]]);
   mock.timers.reset();
 });
@@ -75,8 +75,8 @@ test('a cancelled layout never shows, and the next view is laid out', () => {
   assert.ok(workers[0]!.ended);
   assert.equal(layout.busy.value, false);
   layout.request(views[1]!);
-  workers[0]!.answer(0);
-  workers[1]!.answer(0);
+  workers[0]!.reply(0);
+  workers[1]!.reply(0);
   assert.deepEqual(shown, [views[1]]);
 });
 
@@ -88,13 +88,13 @@ test('a failed worker reports why, and retry starts another', () => {
   assert.equal(layout.busy.value, false);
   layout.retry();
   assert.equal(layout.failure.value, null);
-  workers[1]!.answer(0);
+  workers[1]!.reply(0);
   assert.deepEqual(shown, [views[0]]);
   // After a failure another view, too, is laid out, and only that.
   layout.request(views[1]!);
   workers[1]!.fail('again');
   layout.request(views[2]!);
-  workers[2]!.answer(0);
+  workers[2]!.reply(0);
   assert.deepEqual(shown, [views[0], views[2]]);
   assert.equal(workers[2]!.requests.length, 1);
 });

@@ -43,7 +43,7 @@ export function Legend({ session }: { session: Session }) {
   return <CostLegend session={session} mode={mode} />;
 }
 
-/** Rows, the first of them until the reader asks for all. */
+/** The first rows, until the reader expands the list. */
 function Rows({ rows, first }: { rows: preact.ComponentChildren[]; first: number }) {
   const [all, setAll] = useState(false);
   return (

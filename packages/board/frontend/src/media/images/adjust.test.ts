@@ -16,7 +16,7 @@ test('contrast pulls from the middle, brightness multiplies, both clip', () => {
   assert.equal(levels({ brightness: 2, contrast: 0 })[3], 255);
 });
 
-test('alpha is no colour', () => {
+test('alpha is not a colour', () => {
   const pixels = Uint8ClampedArray.of(10, 20, 30, 40);
   applyLevels(pixels, levels({ brightness: 2, contrast: 1 }));
   assert.deepEqual([...pixels], [20, 40, 60, 40]);

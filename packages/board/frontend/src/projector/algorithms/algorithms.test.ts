@@ -82,7 +82,7 @@ test('principal components of points stretched along known axes are these axes',
   }
 });
 
-test('components of points with fewer dimensions than asked for, or all alike, are finite', () => {
+test('components of points with fewer dimensions than requested, or all alike, are finite', () => {
   const line = principalComponents(Float32Array.of(1, 2, 3), 3, 1, 10);
   assert.equal(line.coordinates.length, 1);
   assert.deepEqual([...line.coordinates[0]!], [-1, 0, 1]);
@@ -129,7 +129,7 @@ test('cosine distance depends on the direction only', () => {
   );
 });
 
-test('each row of the affinities has the perplexity asked for', () => {
+test('each row of the affinities has the requested perplexity', () => {
   const rows = 200;
   const near = allNeighbours(cloud(rows, 4, 11), rows, 4, 45);
   const p = affinitiesOf(near, rows, 15);

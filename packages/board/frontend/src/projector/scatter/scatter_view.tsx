@@ -31,7 +31,7 @@ import { useScatterPointer, useWheelZoom } from './use_scatter_pointer.ts';
 /** After this long without a movement of the camera, all points are painted. */
 const MOVING_MS = 160;
 
-/** What tests ask for: how the points were painted, and where they are. */
+/** What tests read: how the points were painted, and where they are. */
 export interface ScatterRecord {
   painter: string;
   screen: Screen;

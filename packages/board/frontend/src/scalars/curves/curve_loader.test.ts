@@ -96,7 +96,7 @@ test('more queries than a request may have are several requests, in order', asyn
   assert.deepEqual(got, tags);
 });
 
-test('a response that was cancelled or replaced is not delivered, and its request is aborted', async () => {
+test('a response that was cancelled or replaced is dropped, and its request is aborted', async () => {
   const owner = {};
   const got: unknown[] = [];
   requestCurves(owner, [query(1)], () => got.push('first'));

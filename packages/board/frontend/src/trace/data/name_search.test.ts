@@ -37,13 +37,13 @@ function searchWithin(mostMs: number): { search: NameSearch; workers: FakeWorker
 
 test('the time limit of a search starts when its worker has the names', async () => {
   const { search, workers } = searchWithin(20);
-  const answer = search.find('x');
+  const reply = search.find('x');
   await new Promise((resolve) => setTimeout(resolve, 60));
   assert.deepEqual(workers[0]!.requests, []);
   workers[0]!.say({ ready: true });
   assert.deepEqual(workers[0]!.requests, ['x']);
   workers[0]!.say({ found: [3] });
-  assert.deepEqual((await answer)!.found, [3]);
+  assert.deepEqual((await reply)!.found, [3]);
 });
 
 test('the newest pattern is searched next, those between are skipped', async () => {
@@ -66,8 +66,8 @@ test('an endless pattern is stopped with its worker, and the next one gets a new
   assert.ok(workers[0]!.ended);
   workers[1]!.say({ ready: true });
   workers[1]!.say({ found: [5] });
-  const answer = (await next)!;
-  assert.deepEqual([answer.wrong, answer.found], [null, [5]]);
+  const reply = (await next)!;
+  assert.deepEqual([reply.wrong, reply.found], [null, [5]]);
   await new Promise((resolve) => setTimeout(resolve, 40));
   assert.ok(!workers[1]!.ended);
 });
@@ -75,7 +75,7 @@ test('an endless pattern is stopped with its worker, and the next one gets a new
 test('an invalid pattern is reported', async () => {
   const { search, workers } = searchWithin(1000);
   workers[0]!.say({ ready: true });
-  const answer = search.find('(');
+  const reply = search.find('(');
   workers[0]!.say({ error: 'unterminated group' });
-  assert.deepEqual([(await answer)!.wrong, (await answer)!.message], ['pattern', 'unterminated group']);
+  assert.deepEqual([(await reply)!.wrong, (await reply)!.message], ['pattern', 'unterminated group']);
 });

@@ -5,7 +5,7 @@ import { TraceModel } from './trace_model.ts';
 interface Call {
   url: URL;
   aborted: () => boolean;
-  answer: (status?: number) => void;
+  respond: (status?: number) => void;
 }
 
 const DURATION = 1_000_000;
@@ -42,14 +42,14 @@ beforeEach(() => {
       new Promise((resolve, reject) => {
         const url = new URL(address);
         signal?.addEventListener('abort', () => reject(new Error('aborted')));
-        const answer = (status = 200) =>
+        const respond = (status = 200) =>
           resolve({
             ok: status === 200,
             status,
             json: async () => (status === 200 ? { stalls: [] } : { error: 'the disk is gone' }),
             arrayBuffer: async () => reply(url),
           });
-        calls.push({ url, aborted: () => signal?.aborted ?? false, answer });
+        calls.push({ url, aborted: () => signal?.aborted ?? false, respond });
       }),
   });
 });
@@ -61,9 +61,9 @@ const windows = () =>
 async function opened(): Promise<TraceModel> {
   const model = new TraceModel(3);
   const done = model.open(1000);
-  calls[0]!.answer();
+  calls[0]!.respond();
   await turn();
-  calls[1]!.answer();
+  calls[1]!.respond();
   await done;
   return model;
 }
@@ -77,11 +77,11 @@ test('two windows may be requested at once, and a third waits', async () => {
   model.show(at(0, 100_000));
   model.show(at(0, 50_000));
   assert.equal(windows().length, 2);
-  windows()[0]!.answer();
+  windows()[0]!.respond();
   await turn();
   assert.equal(windows().length, 3);
   assert.equal(Number(windows()[2]!.url.searchParams.get('t1')), 52_000);
-  windows()[2]!.answer();
+  windows()[2]!.respond();
   await turn();
   assert.ok(model.settled);
 });
@@ -90,11 +90,11 @@ test('a late reply does not replace a newer one', async () => {
   const model = await opened();
   model.show(at(0, 500_000));
   model.show(at(300_000, 310_000));
-  windows()[1]!.answer();
+  windows()[1]!.respond();
   await turn();
   const sharp = model.items;
   assert.ok(model.settled);
-  windows()[0]!.answer();
+  windows()[0]!.respond();
   await turn();
   assert.equal(model.items, sharp);
 });
@@ -102,12 +102,12 @@ test('a late reply does not replace a newer one', async () => {
 test('a failed trace is read again on retry', async () => {
   const model = new TraceModel(3);
   const done = model.open(1000);
-  calls[0]!.answer(500);
+  calls[0]!.respond(500);
   await done;
   assert.equal(model.failure.value, 'the disk is gone');
   assert.equal(model.header.peek(), null);
   model.retry(1000);
-  calls[1]!.answer();
+  calls[1]!.respond();
   await turn();
   assert.equal(model.failure.value, null);
   assert.equal(model.header.peek()?.duration_ns, DURATION);
@@ -116,14 +116,14 @@ test('a failed trace is read again on retry', async () => {
 test('a failed window is not requested again, but another window is', async () => {
   const model = await opened();
   model.show(at(0, 100_000));
-  windows()[0]!.answer(500);
+  windows()[0]!.respond(500);
   await turn();
   assert.equal(model.windowFailure.value, 'the disk is gone');
   model.show(at(0, 100_000));
   assert.equal(windows().length, 1);
   model.show(at(0, 10_000));
   assert.equal(windows().length, 2);
-  windows()[1]!.answer();
+  windows()[1]!.respond();
   await turn();
   assert.equal(model.windowFailure.value, null);
 });

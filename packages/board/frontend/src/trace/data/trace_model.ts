@@ -7,10 +7,10 @@ import { stillSufficient, type TraceItems, type Window, windowToRequest } from '
 
 /** Traces with more tracks than this are fetched for the visible tracks only. */
 const MANY_TRACKS = 64;
-/** A zoom continues while a reply is pending, so two requests may be in pending. */
-const MOST_UNDER_WAY = 2;
+/** A zoom continues while a reply is pending, so two requests may be pending. */
+const MAX_PENDING = 2;
 /** After this long without a movement, the surroundings of the window and its memory curves are fetched. */
-const REST_MS = 140;
+const IDLE_MS = 140;
 /** How much is requested on each side, in widths of the window: while zooming, and otherwise. */
 const BESIDE = 0.04;
 const AROUND = 0.5;
@@ -22,7 +22,7 @@ export interface WindowRequest {
   lanes: number[];
 }
 
-interface UnderWay {
+interface PendingRequest {
   turn: number;
   window: Window;
   lanes: ReadonlySet<number> | null;
@@ -47,12 +47,12 @@ export class TraceModel {
   items: TraceItems | null = null;
   /** Slices of the node that is selected on any page. */
   marked: Place[] = [];
-  private had: Window | null = null;
-  private hadTracks: ReadonlySet<number> | null = null;
-  private hadTurn = 0;
+  private loadedWindow: Window | null = null;
+  private loadedTracks: ReadonlySet<number> | null = null;
+  private loadedTurn = 0;
   private opening = false;
   private turn = 0;
-  private readonly underWay = new Set<UnderWay>();
+  private readonly pending = new Set<PendingRequest>();
   private requested: WindowRequest | null = null;
   private failed: WindowRequest | null = null;
   private rest: ReturnType<typeof setTimeout> | undefined;
@@ -74,7 +74,7 @@ export class TraceModel {
 
   /** Whether the items are as fine as the window needs. */
   get settled(): boolean {
-    return this.requested !== null && this.serves(this.requested);
+    return this.requested !== null && this.isLoaded(this.requested);
   }
 
   touch(): void {
@@ -89,11 +89,11 @@ export class TraceModel {
     try {
       await this.fetchWhole(width);
       this.touch();
-      this.restSoon();
+      this.fetchSurroundingsLater();
       this.summary.value = await fetchSummary(this.id);
       if (!this.header.peek()!.analysed) {
         await this.fetchWhole(width);
-        this.had = null;
+        this.loadedWindow = null;
       }
       this.touch();
       this.request();
@@ -119,8 +119,8 @@ export class TraceModel {
     this.whole = items;
     if (!known || known.t1 - known.t0 >= header.duration_ns) {
       this.items = items;
-      this.had = { t0: 0, t1: header.duration_ns, px };
-      this.hadTracks = new Set(header.shown_lanes);
+      this.loadedWindow = { t0: 0, t1: header.duration_ns, px };
+      this.loadedTracks = new Set(header.shown_lanes);
     }
     this.header.value = header;
   }
@@ -131,90 +131,94 @@ export class TraceModel {
     this.request();
   }
 
-  private get many(): boolean {
+  /** Whether the trace has too many tracks to fetch all of them at once. */
+  private get fetchesVisibleTracksOnly(): boolean {
     return (this.header.peek()?.lanes.length ?? 0) > MANY_TRACKS;
   }
 
   private request(): void {
     const { requested } = this;
     if (!requested || !this.header.peek() || !(requested.t1 > requested.t0)) return;
-    if (this.serves(requested)) {
-      this.restSoon();
+    if (this.isLoaded(requested)) {
+      this.fetchSurroundingsLater();
       return;
     }
     if (this.failed && same(this.failed, requested)) return;
-    for (const pending of this.underWay) {
-      if (pending.ahead) {
-        pending.stop.abort();
-        this.underWay.delete(pending);
-      } else if (this.good(pending.window, pending.lanes, requested)) return;
+    for (const other of this.pending) {
+      if (other.ahead) {
+        other.stop.abort();
+        this.pending.delete(other);
+      } else if (this.covers(other.window, other.lanes, requested)) return;
     }
-    if (this.underWay.size >= MOST_UNDER_WAY) return; // the first reply sends the next request
+    if (this.pending.size >= MAX_PENDING) return; // the first reply sends the next request
     // A pan needs the surroundings next; a zoom does not.
-    const had = this.had;
+    const loaded = this.loadedWindow;
     const span = requested.t1 - requested.t0;
-    const panned = had && Math.abs(span / requested.width / ((had.t1 - had.t0) / had.px) - 1) < 0.05;
+    const panned =
+      loaded && Math.abs(span / requested.width / ((loaded.t1 - loaded.t0) / loaded.px) - 1) < 0.05;
     void this.fetchWindow(requested, panned ? AROUND : BESIDE, false);
   }
 
   private async fetchWindow(requested: WindowRequest, around: number, ahead: boolean): Promise<void> {
     const window = windowToRequest(requested.t0, requested.t1, requested.width, this.duration, around);
     if (!(window.t1 > window.t0)) return;
-    const lanes = this.many ? [...requested.lanes].sort((a, b) => a - b) : null;
+    const lanes = this.fetchesVisibleTracksOnly ? [...requested.lanes].sort((a, b) => a - b) : null;
     const turn = ++this.turn;
-    const pending: UnderWay = {
+    const request: PendingRequest = {
       turn,
       window,
       lanes: lanes && new Set(lanes),
       ahead,
       stop: new AbortController(),
     };
-    this.underWay.add(pending);
+    this.pending.add(request);
     try {
-      const { items } = await fetchCut(this.id, window, lanes, pending.stop.signal);
-      if (turn > this.hadTurn) {
-        this.hadTurn = turn;
+      const { items } = await fetchCut(this.id, window, lanes, request.stop.signal);
+      if (turn > this.loadedTurn) {
+        this.loadedTurn = turn;
         this.items = items;
-        this.had = window;
-        this.hadTracks = pending.lanes;
+        this.loadedWindow = window;
+        this.loadedTracks = request.lanes;
         this.failed = null;
         this.windowFailure.value = null;
         this.touch();
       }
     } catch (error) {
-      if (!pending.stop.signal.aborted) {
+      if (!request.stop.signal.aborted) {
         this.failed = requested;
         if (!ahead) this.windowFailure.value = messageOf(error);
       }
     } finally {
-      this.underWay.delete(pending);
+      this.pending.delete(request);
     }
     this.request();
   }
 
-  private serves(requested: WindowRequest): boolean {
-    return this.had !== null && this.good(this.had, this.hadTracks, requested);
+  private isLoaded(requested: WindowRequest): boolean {
+    return this.loadedWindow !== null && this.covers(this.loadedWindow, this.loadedTracks, requested);
   }
 
-  private good(window: Window, lanes: ReadonlySet<number> | null, requested: WindowRequest): boolean {
+  private covers(window: Window, lanes: ReadonlySet<number> | null, requested: WindowRequest): boolean {
     if (!stillSufficient(window, requested.t0, requested.t1, requested.width, this.duration)) return false;
-    return !this.many || (lanes !== null && requested.lanes.every((lane) => lanes.has(lane)));
+    return (
+      !this.fetchesVisibleTracksOnly || (lanes !== null && requested.lanes.every((lane) => lanes.has(lane)))
+    );
   }
 
-  private restSoon(): void {
+  private fetchSurroundingsLater(): void {
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
-      if (this.requested && !this.serves(this.requested)) return;
+      if (this.requested && !this.isLoaded(this.requested)) return;
       const { t0, t1, width } = this.requested ?? { t0: 0, t1: this.duration, width: 1200 };
       const around = windowToRequest(t0, t1, width, this.duration, AROUND);
       void this.memory.load(around);
-      const { had } = this;
-      const there = had !== null && had.t0 <= Math.max(0, t0 - (t1 - t0) / 4);
-      if (this.requested && !(there && had.t1 >= Math.min(this.duration, t1 + (t1 - t0) / 4))) {
+      const loaded = this.loadedWindow;
+      const hasLeft = loaded !== null && loaded.t0 <= Math.max(0, t0 - (t1 - t0) / 4);
+      if (this.requested && !(hasLeft && loaded.t1 >= Math.min(this.duration, t1 + (t1 - t0) / 4))) {
         if (this.failed && same(this.failed, this.requested)) return;
-        if (this.underWay.size === 0) void this.fetchWindow(this.requested, AROUND, true);
+        if (this.pending.size === 0) void this.fetchWindow(this.requested, AROUND, true);
       }
-    }, REST_MS);
+    }, IDLE_MS);
   }
 }
 

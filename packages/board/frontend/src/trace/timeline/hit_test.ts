@@ -80,7 +80,7 @@ export function hitAt({ row, y, time }: Pointed): Hit | null {
   };
 }
 
-/** Tells what is under the pointer now, be it that the pointer or that the picture moved. */
+/** Reports what is under the pointer, after the pointer or the picture moved. */
 export function updateHover(): void {
   if (pointer.time === null) return;
   const at = pointedAt(pointer.x, pointer.y);

@@ -63,7 +63,7 @@ function sized(canvas: HTMLCanvasElement, width: number, height: number): Canvas
   return on;
 }
 
-/** Tells each trace which window and tracks are visible, so that it fetches what is missing. */
+/** Reports the visible window and tracks to each trace, which fetches what is missing. */
 export function requestWindows(): void {
   const view = timeView.peek();
   const scroll = timelineScroll.peek();

@@ -78,7 +78,7 @@ class ConfigFolder:
     def _inside(self, reference: str) -> str:
         """Returns a reference as a path relative to the folder."""
         if not reference or len(reference) > _MAX_LENGTH or "\0" in reference:
-            raise EmbeddingError(f"{_shown(reference)!r} is no path of a file")
+            raise EmbeddingError(f"{_shown(reference)!r} is not a file path")
         if posixpath.isabs(reference):
             for folder in {
                 os.path.join(self._logdir.path, self.path),

@@ -17,7 +17,7 @@ def image_type(data: bytes) -> tuple[str, int, int]:
     """
     media = media_of(data)
     if not media.is_image or not media.width * media.height:
-        raise EmbeddingError("the sprite is no PNG, JPEG, GIF, WebP or BMP image")
+        raise EmbeddingError("the sprite is not a PNG, JPEG, GIF, WebP or BMP image")
     if media.too_large:
         raise EmbeddingError(
             f"the sprite has {media.width} x {media.height} pixels, more than {MAX_PIXELS:,}"

@@ -96,7 +96,7 @@ class EmbeddingsPanel(Panel):
         try:
             saved = json.loads(data)
         except (ValueError, RecursionError):
-            raise EmbeddingError("the bookmarks are no JSON") from None
+            raise EmbeddingError("the bookmarks are not JSON") from None
         if is_deeper(saved, _MAX_BOOKMARKS_DEPTH):
             raise EmbeddingError(f"the bookmarks are nested deeper than {_MAX_BOOKMARKS_DEPTH}")
         return json_response(self.board, {"bookmarks": saved})

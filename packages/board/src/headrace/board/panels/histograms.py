@@ -70,7 +70,7 @@ class HistogramsPanel(Panel):
         row = requested_row(rows)
         histogram = buckets_of(value_of_row(self.board, rows, row))
         if histogram is None:
-            raise BadRequest(f"row {row} is no histogram")
+            raise BadRequest(f"row {row} is not a histogram")
         return columns_response(
             self.board,
             {"row": row, "step": int(rows.step[row]), "wall": float(rows.wall[row])},

@@ -107,7 +107,7 @@ class RecordAccess:
         try:
             event = Event.FromString(data)
         except DecodeError:
-            raise _lost(self._name(file), int(offset), "is no Event") from None
+            raise _lost(self._name(file), int(offset), "is not an Event") from None
         self._keep(key, event, len(data))
         return event
 

@@ -32,7 +32,7 @@ EMPTY = Buckets(np.empty(0), np.empty(0), np.empty(0))
 
 
 def buckets_of(value: Any) -> Buckets | None:
-    """Returns the buckets of a Summary.Value, legacy or tensor; None if it is no histogram."""
+    """Returns the buckets of a Summary.Value, legacy or tensor; None if it is not a histogram."""
     what = value.WhichOneof("value")
     if what == "histo":
         return legacy_buckets(value.histo)

@@ -236,7 +236,7 @@ class TraceCache:
             try:
                 summary = event_pb2.Event.FromString(data).summary
             except DecodeError:
-                raise DataLossError(None, None, "the record is no Event") from None
+                raise DataLossError(None, None, "the record is not an Event") from None
             strings = (
                 summary.value[entry.value].tensor.string_val
                 if entry.value < len(summary.value)
@@ -251,7 +251,7 @@ class TraceCache:
                         if part == _RUN_METADATA and kind == 2:
                             found, at = memoryview(data)[low:high], low
         except MalformedError:
-            raise DataLossError(None, None, "the record is no Event") from None
+            raise DataLossError(None, None, "the record is not an Event") from None
         return found, at
 
     def _forget_old(self) -> None:

@@ -33,10 +33,10 @@ def Assert(  # noqa: N802 - TF's name
         if all(x.dtype.base_dtype.as_datatype_enum in (7, 3) for x in xs):
             return op("Assert", condition, xs, summarize=shown, name="Assert")
         # The data may be on a device: cond copies them only if the condition is false.
-        guarded = cond(
+        checked = cond(
             condition,
             no_op,
             lambda: op("Assert", condition, xs, summarize=shown, name="Assert"),
             name="AssertGuard",
         )
-        return guarded.op
+        return checked.op

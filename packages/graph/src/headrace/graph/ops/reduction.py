@@ -397,12 +397,9 @@ def _cumulative_logsumexp_gradient(node: Operation, grad: Tensor) -> list[Any]:
     exclusive, reverse = node.get_attr("exclusive"), node.get_attr("reverse")
     low = constant(grad.dtype.min, dtype=grad.dtype.base_dtype)
 
-    def part(requested: Tensor, value: Tensor) -> Tensor:
+    def part(mask: Tensor, value: Tensor) -> Tensor:
         logs = op(
-            "SelectV2",
-            requested,
-            op("Log", op("SelectV2", requested, value, op("OnesLike", value))),
-            low,
+            "SelectV2", mask, op("Log", op("SelectV2", mask, value, op("OnesLike", value))), low
         )
         total = op("CumulativeLogsumexp", logs - y, axis, exclusive=exclusive, reverse=not reverse)
         return op("Exp", total + x)

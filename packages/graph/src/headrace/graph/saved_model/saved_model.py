@@ -93,7 +93,7 @@ class SavedModelBuilder:
                 "Graph state including variables and assets has already been saved. "
                 "Please invoke `add_meta_graph()` instead."
             )
-        _refuse_assets(assets_collection, assets_list)
+        _reject_assets(assets_collection, assets_list)
         with sess.graph.as_default():
             _add_main_op(main_op, legacy_init_op)
             saver = saver or Saver(
@@ -144,7 +144,7 @@ class SavedModelBuilder:
                 "Graph state including variables and assets has not been saved yet. "
                 "Please invoke `add_meta_graph_and_variables()` first."
             )
-        _refuse_assets(assets_collection, assets_list)
+        _reject_assets(assets_collection, assets_list)
         _add_main_op(main_op, legacy_init_op)
         saver = saver or Saver(_saveable(), allow_empty=True)
         self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
@@ -189,7 +189,7 @@ def _saveable() -> Any:
     )
 
 
-def _refuse_assets(collection: Any, assets: Any) -> None:
+def _reject_assets(collection: Any, assets: Any) -> None:
     if collection or assets:
         raise NotImplementedError(
             "SavedModelBuilder: assets are not supported; leave assets_collection out"

@@ -279,7 +279,7 @@ class _Import:
             path.append(came_from[path[-1]])
         names = " -> ".join([self._nodes[i].name for i in path])
         return InvalidGraphError(
-            self._nodes[start], None, f"the graph has a cycle that is no while loop: {names}"
+            self._nodes[start], None, f"the graph has a cycle that is not a while loop: {names}"
         )
 
     def _add_node(

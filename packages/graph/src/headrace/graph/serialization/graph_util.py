@@ -101,13 +101,13 @@ def convert_variables_to_constants(
     """
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
     allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
-    refused = set(variable_names_blacklist or ())
+    rejected = set(variable_names_blacklist or ())
     names = [
         node.name
         for node in graph_def.node
         if node.op in _STORAGE
         and (allowed is None or node.name in allowed)
-        and node.name not in refused
+        and node.name not in rejected
     ]
     handles = {node.name for node in graph_def.node if node.op == "VarHandleOp"}
     readers = {

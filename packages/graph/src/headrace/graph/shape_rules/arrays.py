@@ -277,7 +277,7 @@ def _space_to_batch(x: Shape, blocks: list[int] | None, pads: list[int] | None) 
         padded = None if pads is None or d is None else d + pads[2 * i] + pads[2 * i + 1]
         if padded is not None and padded % block:
             raise ValueError(
-                f"dimension {i + 1} of {show(x)}, padded to {padded}, is no multiple of {block}"
+                f"dimension {i + 1} of {show(x)}, padded to {padded}, is not a multiple of {block}"
             )
         out[i + 1] = None if padded is None else padded // block
     out[0] = None if x[0] is None else x[0] * math.prod(blocks)
@@ -293,7 +293,7 @@ def _batch_to_space(x: Shape, blocks: list[int] | None, crops: list[int] | None)
     out = list(x)
     many = math.prod(blocks)
     if x[0] is not None and x[0] % many:
-        raise ValueError(f"batch of {show(x)} is no multiple of {many}, the size of a block")
+        raise ValueError(f"batch of {show(x)} is not a multiple of {many}, the size of a block")
     out[0] = None if x[0] is None else x[0] // many
     for i, block in enumerate(blocks):
         d = x[i + 1]
@@ -318,7 +318,7 @@ def space_to_depth(op: ShapeQuery) -> Shapes:
     for i in (h, w):
         d = x[i]
         if d is not None and d % block:
-            raise ValueError(f"height and width of {show(x)} are no multiples of {block}")
+            raise ValueError(f"height and width of {show(x)} are not multiples of {block}")
         out[i] = None if d is None else d // block
     depth = x[c]
     out[c] = None if depth is None else depth * block * block
@@ -337,7 +337,7 @@ def depth_to_space(op: ShapeQuery) -> Shapes:
         out[i] = None if d is None else d * block
     depth = x[c]
     if depth is not None and depth % (block * block):
-        raise ValueError(f"depth of {show(x)} is no multiple of {block * block}")
+        raise ValueError(f"depth of {show(x)} is not a multiple of {block * block}")
     out[c] = None if depth is None else depth // (block * block)
     return [tuple(out)]
 

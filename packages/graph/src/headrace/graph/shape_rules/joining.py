@@ -103,7 +103,7 @@ def split(op: ShapeQuery) -> Shapes:
     at = axis_of(axis, x)
     d = x[at]
     if d is not None and d % n:
-        raise ValueError(f"dimension {at} of {show(x)} is no multiple of num_split, {n}")
+        raise ValueError(f"dimension {at} of {show(x)} is not a multiple of num_split, {n}")
     return [(*x[:at], None if d is None else d // n, *x[at + 1 :])] * n
 
 

@@ -68,7 +68,7 @@ def _labels(term: str, equation: str) -> list[str]:
     labels = [*before, *([dots] if dots else ()), *after]
     for label in labels:
         if label != "..." and not (label.isascii() and label.isalpha()):
-            raise ValueError(f"'{label}' in equation '{equation}' is no label")
+            raise ValueError(f"'{label}' in equation '{equation}' is not a label")
     return labels
 
 

@@ -56,7 +56,7 @@ def dynamic_partition(op: ShapeQuery) -> Shapes:
         return [None] * op.n_outputs
     n = len(partitions)
     if n > len(data) or not compatible(partitions, data[:n]):
-        raise ValueError(f"partitions {show(partitions)} are no prefix of data {show(data)}")
+        raise ValueError(f"partitions {show(partitions)} are not a prefix of data {show(data)}")
     return [(None, *data[n:])] * op.n_outputs
 
 
@@ -76,7 +76,7 @@ def dynamic_stitch(op: ShapeQuery) -> Shapes:
             continue
         n = len(indices)
         if n > len(data) or not compatible(indices, data[:n]):
-            raise ValueError(f"indices {show(indices)} are no prefix of data {show(data)}")
+            raise ValueError(f"indices {show(indices)} are not a prefix of data {show(data)}")
         if not compatible(suffix, data[n:]):
             raise ValueError(f"data {i} of shape {show(data)} does not end in {show(suffix)}")
         suffix = merge(suffix, data[n:])

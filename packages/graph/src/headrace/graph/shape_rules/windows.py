@@ -65,7 +65,9 @@ def _convolution(op: ShapeQuery, space: int, depthwise: bool = False) -> Shapes:
             if depth != taken:
                 raise ValueError(f"depths differ: input is {show(x)}, filter is {show(f)}")
         elif taken == 0 or depth % taken:
-            raise ValueError(f"depth of input {show(x)} is no multiple of that of filter {show(f)}")
+            raise ValueError(
+                f"depth of input {show(x)} is not a multiple of that of filter {show(f)}"
+            )
     padding, explicit = op.attrs["padding"], attr(op, "explicit_paddings") or ()
     if padding == "EXPLICIT" and len(explicit) != 2 * rank:
         raise ValueError(f"explicit_paddings must be {2 * rank} numbers, are {show(explicit)}")

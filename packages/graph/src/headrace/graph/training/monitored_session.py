@@ -284,7 +284,7 @@ class _Monitored:
         finally:
             try:
                 session.close()
-            except Exception as error:  # noqa: BLE001 - it is given up anyway
+            except Exception as error:  # noqa: BLE001 - the session is discarded anyway
                 logging.info("Closing the session failed: %s", error)
 
     def __enter__(self) -> Any:

@@ -52,24 +52,24 @@ class ReferenceKernels:
 
         ranks = _sparse_ranks(op, attrs) if family == "sparse" else []
 
-        # What Python or NumPy refuses in a kernel is input that the kernel does not check itself;
+        # What Python or NumPy rejects in a kernel is input that the kernel does not check itself;
         # in the user's own function it may be anything.
-        refused = (ValueError, IndexError, OverflowError) if family == "script" else Exception
+        caught = (ValueError, IndexError, OverflowError) if family == "script" else Exception
 
-        def guarded(*inputs: np.ndarray) -> Any:
+        def error_boundary(*inputs: np.ndarray) -> Any:
             for x, (name, rank) in zip(inputs, ranks, strict=False):
                 if rank and x.ndim != rank:
                     kind = "matrix" if rank == 2 else "vector"
                     text = f"Input {name} should be a {kind} but received shape {list(x.shape)}"
                     raise InvalidArgumentError(None, None, text)
             try:
-                with np.errstate(all="ignore"):  # NaN and infinity are values here, no accidents
+                with np.errstate(all="ignore"):  # NaN and infinity are ordinary values here
                     outputs = compute(*inputs)
             except OpError:
                 raise
             except MemoryError as error:
                 raise ResourceExhaustedError(None, None, f"{op}: no memory: {error}") from error
-            except refused as error:
+            except caught as error:
                 shapes = ", ".join(f"{x.dtype}{list(x.shape)}" for x in inputs)
                 text = f"{op}: {error} (the inputs are {shapes})"
                 raise InvalidArgumentError(None, None, text) from error
@@ -77,7 +77,7 @@ class ReferenceKernels:
                 return [_as_array(output) for output in outputs]
             return _as_array(outputs)
 
-        return guarded
+        return error_boundary
 
 
 def _sparse_ranks(op: str, attrs: registry.Attrs) -> list[tuple[str, int]]:

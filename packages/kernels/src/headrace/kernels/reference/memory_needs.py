@@ -1,4 +1,4 @@
-"""Refuses results that this machine's memory cannot hold, before a list of them grows."""
+"""Rejects results that this machine's memory cannot hold, before a list of them grows."""
 
 from __future__ import annotations
 

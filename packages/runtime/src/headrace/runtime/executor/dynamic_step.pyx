@@ -124,7 +124,7 @@ cdef class DynamicPartialStep:
 
     def __del__(self):
         if self.execution is not None:  # it is None where the setup failed
-            self.cancel("the partial run was given up")
+            self.cancel("the partial run was abandoned")
 
     def run(self, feeds, fetches):
         with self.turn:

@@ -156,7 +156,7 @@ cdef int _check_rendezvous_key(GraphNode* node) except -1:
             parse_device(device)
         except ValueError:
             raise blame(
-                node, f"Invalid rendezvous key: {side.decode()} '{device}' is no device") from None
+                node, f"Invalid rendezvous key: {side.decode()} '{device}' is not a device") from None
     return 0
 
 
@@ -215,7 +215,7 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
 
 cdef int check_frames(ExecutorPlan plan, vector[int32_t]& frame_of,
                       vector[int32_t]& inside) except -1:
-    """Refuses edges into a frame that do not start at an Enter: their values belong to no
+    """Rejects edges into a frame that do not start at an Enter: their values belong to no
     iteration."""
     cdef size_t i
     cdef int32_t j, source

@@ -1,4 +1,4 @@
-// The attribute values of a node: parsed when a kernel asks, from AttrValue messages.
+// The attribute values of a node: parsed when a kernel reads them, from AttrValue messages.
 #pragma once
 #include <atomic>
 #include <cstdarg>
@@ -52,7 +52,7 @@ struct OpEntry : OpInfo {
   bool writes = false;           // changes a variable that it receives
   bool has_ref = false;          // has reference inputs or outputs
   bool limits_ranks = false;     // the rank of some input is restricted
-  bool internal = false;         // only passes make it; graphs that contain it are refused
+  bool internal = false;         // only passes make it; graphs that contain it are rejected
   bool has_fused_op = false;     // there is a _Fused op that takes in an epilogue
   bool pure = false;             // running it changes nothing, waits for nothing, checks nothing
   Failure failure = kAnyValues;  // which input values may make it fail once it is prepared

@@ -183,4 +183,4 @@ cdef int _expand(GraphNode* node, ArgInfo* arg, vector[hr_dtype]& dtypes) except
 
 
 cdef object _no_dtype(const GraphNode* node, const string& attr, hr_dtype dtype):
-    return blame(node, f"attribute '{text_of(attr)}' is {dtype}, which is no DataType")
+    return blame(node, f"attribute '{text_of(attr)}' is {dtype}, which is not a DataType")

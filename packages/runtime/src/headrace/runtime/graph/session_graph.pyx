@@ -38,7 +38,7 @@ cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
     const _NodeApi headrace_node_api
 
 
-# Files that require a newer consumer than this are refused; producers count from 0.
+# Files that require a newer consumer than this are rejected; producers count from 0.
 _CONSUMER_VERSION = 10_000
 
 
@@ -71,7 +71,7 @@ cdef class SessionGraph:
     cpdef extend(self, bytes graph_def):
         """Adds the nodes of a GraphDef message.
 
-        Raises: InvalidArgumentError for bytes that are no GraphDef, a name that is taken, a
+        Raises: InvalidArgumentError for bytes that are not a GraphDef, a name that is taken, a
           dangling edge, a cycle, or a node that its op does not allow; NotFoundError for an
           unknown op. The graph stays as it was.
         """
@@ -100,7 +100,7 @@ cdef class SessionGraph:
                 with nogil:
                     _add_nodes(self, parsed)
                     _connect(self, parsed, <int32_t>before)
-                    _refuse_cycle(self, <int32_t>before)
+                    _reject_cycle(self, <int32_t>before)
             except BaseException:
                 for i in range(before, self.nodes.size()):
                     del self.nodes[i]
@@ -382,7 +382,7 @@ cdef inline bint _closes_loop(const GraphNode* producer, const GraphNode* consum
             and op_entry_of(consumer).kind == NodeKind.MERGE)
 
 
-cdef int _refuse_cycle(SessionGraph graph, int32_t before) except -1 nogil:
+cdef int _reject_cycle(SessionGraph graph, int32_t before) except -1 nogil:
     """Checks for cycles among the new nodes: old ones never read new ones."""
     cdef int32_t total = <int32_t>graph.nodes.size()
     cdef int32_t n = total - before

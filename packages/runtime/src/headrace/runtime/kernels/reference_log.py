@@ -20,7 +20,7 @@ def log_once(op: str, node: str, library: str) -> None:
     _LOGGER.warning(
         "%s '%s' runs on the Python kernel of library '%s', which is slow: no compiled kernel "
         "takes this op with these types and attributes. Further %s nodes are not logged; "
-        "ConfigProto.experimental.refuse_reference_kernels refuses them.",
+        "ConfigProto.experimental.refuse_reference_kernels rejects them.",
         op,
         node,
         library,

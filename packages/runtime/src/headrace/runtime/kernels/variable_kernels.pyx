@@ -229,7 +229,7 @@ cdef hr_code variable_shape(hr_ctx* ctx, void* state, void* plan, const hr_tenso
     cdef Slot* slot = slot_of(inputs[0])
     if slot == NULL or slot_pin(slot, &pinned) != HR_OK:
         return run_fail_text(<Run*>ctx, HR_FAILED_PRECONDITION,
-                             "the variable whose shape is asked is not initialized")
+                             "the variable whose shape is read is not initialized")
     outputs[0].rank = 1
     outputs[0].dims[0] = value.rank
     if allocate_tensor(outputs[0]) != HR_OK:

@@ -14,7 +14,7 @@ struct hr_buffer {
   std::atomic<int32_t> references;
   hr_dtype elements;   // HR_STRING, HR_RESOURCE, HR_VARIANT: the last release destroys them
   int32_t size_class;  // -1: not from the allocator's classes
-  int64_t bytes;       // as asked for
+  int64_t bytes;       // as requested
   void* data;
   void (*destroy)(hr_buffer*);  // called by the last release
   hr_buffer* next;              // in a free list

@@ -1,5 +1,5 @@
 // The memory limit of a session's plans: arenas, in use or idle, and folded constants. A request
-// beyond the limit is refused, with the names of the largest holders.
+// beyond the limit is rejected, with the names of the largest holders.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Decodes a TensorProto message into memory; malformed messages are refused.
+// Decodes a TensorProto message into memory; malformed messages are rejected.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -234,7 +234,7 @@ inline bool decode_tensor_values(std::string_view proto, TensorHeader& header, v
       return true;
     }
     if (split_strings(header.content, static_cast<hr_string*>(to), elements)) return true;
-    return header.fail(HR_INVALID_ARGUMENT, "its content is no list of strings");
+    return header.fail(HR_INVALID_ARGUMENT, "its content is not a list of strings");
   }
   int64_t n = -1;
   switch (header.dtype) {

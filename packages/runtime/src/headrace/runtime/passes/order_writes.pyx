@@ -42,7 +42,7 @@ cdef class _Orderer:
     cdef Branches branches
     # Per node.
     cdef vector[int32_t] variable      # of its reference outputs; -1: it has none
-    cdef vector[uint8_t] unsure        # may not run, or waits for something outside
+    cdef vector[uint8_t] may_not_run   # or waits for something outside the step
     cdef vector[uint8_t] in_loop
     cdef vector[uint8_t] at_end        # reads a reference that is fetched
     # Per variable.
@@ -53,7 +53,7 @@ cdef class _Orderer:
         cdef size_t f
         cdef int32_t i
         self.variable.assign(n, -1)
-        self.unsure.assign(n, 0)
+        self.may_not_run.assign(n, 0)
         self.in_loop.assign(n, 0)
         self.at_end.assign(n, 0)
         self.branches.resize(n)
@@ -80,33 +80,33 @@ cdef class _Orderer:
         cdef Edge edge
         cdef hr_dtype dtype
         cdef int32_t k, producer
-        cdef bint takes = False
-        cdef bint hands_on = False
+        cdef bint reads_reference = False
+        cdef bint forwards_reference = False
         self.branches.begin(i, node.kind == NodeKind.MERGE)
         for k in range(node.n_inputs):
             edge = self.ir.edges[node.first_input + k]
-            self.unsure[i] |= self.unsure[edge.node]
+            self.may_not_run[i] |= self.may_not_run[edge.node]
             self.in_loop[i] |= self.in_loop[edge.node]
             self.branches.add(edge.node, self.predicate(edge.node), edge.port)
             dtype = self.ir.dtype_of(edge)
-            if (dtype >= HR_REF or dtype == HR_RESOURCE) and not takes:
-                takes = True
+            if (dtype >= HR_REF or dtype == HR_RESOURCE) and not reads_reference:
+                reads_reference = True
                 self.variable[i] = self.variable[edge.node]
         for k in range(node.n_controls):
             producer = self.ir.controls[node.first_control + k]
-            self.unsure[i] |= self.unsure[producer]
+            self.may_not_run[i] |= self.may_not_run[producer]
             self.in_loop[i] |= self.in_loop[producer]
             self.branches.add(producer, -1, 0)
         self.branches.end()
         if _is_boundary(node) or (node.kind == NodeKind.FEED and self.ir.partial_run):
-            self.unsure[i] = 1
+            self.may_not_run[i] = 1
         if node.kind == NodeKind.ENTER:
             self.in_loop[i] = 1
         if node.kind != NodeKind.FEED:
             for k in range(node.n_outputs):
                 dtype = node.source.output_dtypes[k]
-                hands_on = hands_on or dtype >= HR_REF or dtype == HR_RESOURCE
-        if hands_on and not takes:
+                forwards_reference |= dtype >= HR_REF or dtype == HR_RESOURCE
+        if forwards_reference and not reads_reference:
             self.variable[i] = i
         if self.variable[i] < 0:
             return 0
@@ -114,9 +114,10 @@ cdef class _Orderer:
             if not self.in_loop[i]:
                 self.wait_for(i, self.readers[self.variable[i]])
                 if self.branches.always_runs(i) and not (self.ir.partial_run
-                                                         and self.unsure[i]):
+                                                         and self.may_not_run[i]):
                     self.writers[self.variable[i]].push_back(i)
-        elif takes and not hands_on and not self.unsure[i] and not self.at_end[i]:
+        elif reads_reference and not (forwards_reference or self.may_not_run[i]
+                                      or self.at_end[i]):
             self.readers[self.variable[i]].push_back(i)
         return 0
 

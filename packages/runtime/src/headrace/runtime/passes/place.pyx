@@ -161,7 +161,7 @@ cdef uint64_t _devices_that_match(GraphIR ir, GraphNode* source) except? 0:
     except ValueError:
         raise InvalidArgumentError(
             None, None,
-            f"{text_of(source.op)} '{text_of(source.name)}': {text_of(source.device)!r} is no "
+            f"{text_of(source.op)} '{text_of(source.name)}': {text_of(source.device)!r} is not a "
             f"device; write it as {ir.devices[0]!r}, or a part of that",
             node_name=text_of(source.name)) from None
     for i, device in enumerate(ir.devices):

@@ -105,7 +105,7 @@ cdef int find_private(SegmentBuilder builder, Segments segments, Segment segment
     cdef ProgramNode* node
     cdef const hr_kernel* kernel
     cdef vector[const hr_kernel*] maker
-    cdef vector[uint8_t] refused
+    cdef vector[uint8_t] needs_public_layout
     bits.assign(segment.n_nodes, 0)
     cdef bint any_private = False
     for i in range(segment.n_nodes):
@@ -116,7 +116,7 @@ cdef int find_private(SegmentBuilder builder, Segments segments, Segment segment
     if not any_private:
         return 0
     maker.assign(builder.program.values.size(), NULL)
-    refused.assign(builder.program.values.size(), 0)
+    needs_public_layout.assign(builder.program.values.size(), 0)
     for i in range(segment.n_nodes):
         node = &builder.program.nodes[segments.nodes[segment.first_node + i]]
         kernel = node.kernel
@@ -128,15 +128,15 @@ cdef int find_private(SegmentBuilder builder, Segments segments, Segment segment
                     not kernel.flags & HR_KERNEL_PRIVATE_IN or \
                     library_of(kernel) != library_of(maker[value]) and \
                     memcmp_text(library_of(kernel), library_of(maker[value])) != 0:
-                refused[value] = 1
+                needs_public_layout[value] = 1
     for i in range(segment.n_outputs):
-        refused[segments.outputs[segment.first_output + i]] = 1
+        needs_public_layout[segments.outputs[segment.first_output + i]] = 1
     for i in range(segment.n_nodes):
         node = &builder.program.nodes[segments.nodes[segment.first_node + i]]
         if node.kernel == NULL or not node.kernel.flags & HR_KERNEL_PRIVATE_IN:
             continue
         for j in range(node.n_outputs):
-            if j < 64 and not refused[node.first_output + j]:
+            if j < 64 and not needs_public_layout[node.first_output + j]:
                 bits[i] |= <uint64_t>1 << j
     return 0
 

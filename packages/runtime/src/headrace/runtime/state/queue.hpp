@@ -321,7 +321,7 @@ class Queue {
     return moved;
   }
 
-  hr_code delivered(Waiter* w) noexcept {
+  hr_code complete_or_fail(Waiter* w) noexcept {
     try {
       return complete_dequeue(w);
     } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
@@ -331,7 +331,7 @@ class Queue {
     for (WaiterPtr& w : finished) {
       if (w->token) w->ctx->api->forget_cancel(w->ctx, w->token);
       hr_code code = w->code;
-      if (code == HR_OK && w->kind == Waiter::kDequeue) code = delivered(w.get());
+      if (code == HR_OK && w->kind == Waiter::kDequeue) code = complete_or_fail(w.get());
       if (code != HR_OK) w->ctx->api->fail(w->ctx, code, "%s", w->message.c_str());
       hr_done done = w->done;
       void* argument = w->argument;

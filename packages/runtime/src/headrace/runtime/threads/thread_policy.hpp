@@ -22,7 +22,7 @@
 
 namespace headrace {
 
-// A session may ask for more threads than the machine has cores, but not for 1,000,000 of them.
+// A session may request more threads than the machine has cores, but not for 1,000,000 of them.
 inline int core_count() { return std::max(1u, std::thread::hardware_concurrency()); }
 inline int most_intra_op_threads() { return std::max(16, 4 * core_count()); }
 inline int most_inter_op_threads() { return std::max(64, 16 * core_count()); }

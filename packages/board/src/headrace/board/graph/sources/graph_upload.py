@@ -51,7 +51,7 @@ def graph_from_bytes(data: bytes) -> tuple[Any, str]:
             best = (score, graph, form)
     if best[1] is None:
         raise NoGraphError(
-            "the file is no GraphDef, MetaGraphDef, SavedModel or RunMetadata with nodes"
+            "the file is not a GraphDef, MetaGraphDef, SavedModel or RunMetadata with nodes"
         )
     return best[1], best[2]
 
@@ -66,7 +66,7 @@ def graph_of_run_metadata(data: bytes) -> Any:
     try:
         return _merged(RunMetadata.FromString(data))
     except DecodeError:
-        raise NoGraphError("the record is no RunMetadata") from None
+        raise NoGraphError("the record is not a RunMetadata") from None
 
 
 def _graph_in(message: Message) -> Any:
@@ -192,4 +192,4 @@ def _from_text(data: bytes) -> tuple[Any, str]:
         graph = _graph_in(message)
         if len(graph.node):
             return graph, form
-    raise NoGraphError(f"the text is no graph: {first or 'it has no nodes'}")
+    raise NoGraphError(f"the text is not a graph: {first or 'it has no nodes'}")

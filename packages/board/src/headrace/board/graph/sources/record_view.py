@@ -11,7 +11,7 @@ from headrace.formats.wire import MalformedError, fields
 
 _WINDOW = 256  # bytes read at once; iterating over fields needs only a few of them
 _MAX_FIELDS = 4096  # fields of a message that are examined
-_BYTES = 2  # the wire type
+_LENGTH_DELIMITED = 2  # the wire type
 
 _SUMMARY, _TAGGED_RUN_METADATA = 5, 8  # of Event
 _VALUE = 1  # of Summary
@@ -52,32 +52,35 @@ def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, val
     """
     data = RecordView(records, file, offset, length)
     try:
-        for begin, end in _metadata(data, value):
-            return any(number in _GRAPHS for number, _ in _parts(data, begin, end))
+        for begin, end in _run_metadata(data, value):
+            return any(number in _GRAPHS for number, _ in _subfields(data, begin, end))
     except MalformedError:
         pass  # opening the trace reports the error
     return False
 
 
-def _metadata(data: RecordView, value: int) -> Iterator[Span]:
+def _run_metadata(data: RecordView, value: int) -> Iterator[Span]:
     """Yields the spans of the RunMetadata in an Event."""
     event = (0, len(data))
     if value < 0:
-        for tagged in _of(data, event, _TAGGED_RUN_METADATA):
-            yield from _of(data, tagged, _RUN_METADATA)
+        for tagged in _spans_of(data, event, _TAGGED_RUN_METADATA):
+            yield from _spans_of(data, tagged, _RUN_METADATA)
         return
-    for summary in _of(data, event, _SUMMARY):
-        for one in islice(_of(data, summary, _VALUE), value, value + 1):
-            for tensor in _of(data, one, _TENSOR):
-                yield from _of(data, tensor, _STRING_VAL)
+    for summary in _spans_of(data, event, _SUMMARY):
+        for summary_value in islice(_spans_of(data, summary, _VALUE), value, value + 1):
+            for tensor in _spans_of(data, summary_value, _TENSOR):
+                yield from _spans_of(data, tensor, _STRING_VAL)
 
 
-def _of(data: RecordView, span: Span, requested: int) -> Iterator[Span]:
-    return (part for number, part in _parts(data, *span) if number == requested)
+def _spans_of(data: RecordView, message: Span, field_number: int) -> Iterator[Span]:
+    """Yields the spans of the fields of a message that have this number."""
+    return (span for number, span in _subfields(data, *message) if number == field_number)
 
 
-def _parts(data: RecordView, begin: int, end: int) -> Iterator[tuple[int, Span]]:
-    walk = fields(cast(bytes, data), begin, end)
-    for number, wire, first, stop in islice(walk, _MAX_FIELDS):
-        if wire == _BYTES:
+def _subfields(data: RecordView, begin: int, end: int) -> Iterator[tuple[int, Span]]:
+    """Yields number and span of each length-delimited field of a message."""
+    for number, wire_type, first, stop in islice(
+        fields(cast(bytes, data), begin, end), _MAX_FIELDS
+    ):
+        if wire_type == _LENGTH_DELIMITED:
             yield number, (first, stop)

@@ -179,7 +179,7 @@ class _Reader:
                         self.problem(
                             "unknown_input",
                             f"{self.names[at][:200]!r} has the input {text[:200]!r}, "
-                            "which is no node",
+                            "which is not a node",
                         )
                         continue
                 src.append(found)
@@ -243,7 +243,7 @@ class _Reader:
                 self.problem(
                     "unknown_input",
                     f"result {result.name[:200]!r} of function {signature.name[:200]!r} is "
-                    f"{text[:200]!r}, which is no node",
+                    f"{text[:200]!r}, which is not a node",
                 )
                 continue
             self.src.append(found)

@@ -16,7 +16,7 @@ namespace {
 // Tensors begin at multiples of this, so that a memory map of them is aligned.
 constexpr int64_t kAlignment = 64;
 
-[[noreturn]] void refuse(const std::string& text) { throw Failure{HR_INVALID_ARGUMENT, text}; }
+[[noreturn]] void reject(const std::string& text) { throw Failure{HR_INVALID_ARGUMENT, text}; }
 
 std::string shown(const std::vector<int64_t>& dims) {
   std::string text = "[";
@@ -79,7 +79,7 @@ std::string Entry::encoded() const {
 Slice parsed_slice(std::string_view text, const std::string& name) {
   const std::string_view all = text;
   auto malformed = [&]() {
-    refuse(name + ": expected a shape and a slice such as '4 5 0,2:-', not '" + std::string(all) +
+    reject(name + ": expected a shape and a slice such as '4 5 0,2:-', not '" + std::string(all) +
            "'");
   };
   auto number = [&](std::string_view digits) {
@@ -111,7 +111,7 @@ void normalise(Slice* slice, const std::string& name) {
     const int64_t size = slice->full[i];
     if (length < 0) length = size - start;
     if (start < 0 || length < 0 || length > size || start > size - length)
-      refuse("slice " + std::to_string(start) + ":" + std::to_string(start + length) + " of '" +
+      reject("slice " + std::to_string(start) + ":" + std::to_string(start + length) + " of '" +
              name + "' exceeds a dimension of " + std::to_string(size));
     if (start == 0 && length == size) length = -1;
   }
@@ -131,7 +131,7 @@ namespace {
 
 void check_name(const std::string& name) {
   if (name.empty() || name.find('\0') != name.npos)
-    refuse("a tensor in a checkpoint needs a name without zero bytes, not '" + name + "'");
+    reject("a tensor in a checkpoint needs a name without zero bytes, not '" + name + "'");
 }
 
 void check_dtype(const std::string& name, const hr_tensor* value) {
@@ -152,7 +152,7 @@ Writer::~Writer() {
   for (const char* end : {".data-00000", ".data-00001", ".index"}) {
     try {
       disk::remove(temporary_ + end);
-    } catch (const Failure&) {  // the first failure is the one to tell of
+    } catch (const Failure&) {  // the first failure is the one to report
     }
   }
 }
@@ -173,13 +173,13 @@ void Writer::add_slice(const std::string& name, Slice slice, const hr_tensor* va
   for (size_t i = 0; i < slice.full.size(); ++i)
     sizes.push_back(slice.lengths[i] < 0 ? slice.full[i] : slice.lengths[i]);
   if (sizes != shape)
-    refuse(prefix_ + ": slice of '" + name + "' is " + shown(sizes) + ", its value " +
+    reject(prefix_ + ": slice of '" + name + "' is " + shown(sizes) + ", its value " +
            shown(shape));
   auto found = entries_.find(name);
   if (found != entries_.end() &&
       (found->second.slices.empty() || found->second.dims != slice.full ||
        found->second.dtype != value->dtype))
-    refuse(prefix_ + ": slices of '" + name + "' disagree about its shape or dtype: " +
+    reject(prefix_ + ": slices of '" + name + "' disagree about its shape or dtype: " +
            shown(found->second.dims) + " and " + shown(slice.full));
   const std::string key = slice_key(name, slice);
   if (entries_.count(key))

@@ -98,7 +98,7 @@ std::string read(const std::string& path) {
   const int file = opened(path, O_RDONLY);
   struct stat status;
   std::string bytes;
-  // A file that grows meanwhile, or whose size the system does not tell, is read to its end.
+  // A file that grows meanwhile, or whose size the system does not report, is read to its end.
   if (::fstat(file, &status) == 0 && status.st_size > 0) bytes.reserve(size_t(status.st_size) + 1);
   char piece[kHeld];
   for (;;) {

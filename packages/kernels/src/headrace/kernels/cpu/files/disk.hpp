@@ -11,14 +11,14 @@
 
 namespace hr {
 
-// How a kernel that works with files ends early, thrown no further than `guarded`.
+// The failure of a kernel that works with files; error_boundary reports it to the context.
 struct Failure {
   hr_code code;
   std::string text;
 };
 
-// Runs the body of a compute function.
-template <class Body> hr_code guarded(hr_ctx* ctx, Body&& body) {
+// Runs the body of a compute function, and reports what it throws to the context.
+template <class Body> hr_code error_boundary(hr_ctx* ctx, Body&& body) {
   try {
     body();
     return HR_OK;

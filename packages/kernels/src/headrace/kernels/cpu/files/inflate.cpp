@@ -146,7 +146,7 @@ void inflate_dynamic(Source* from, size_t most, std::string* to) {
 void inflate(Source* from, size_t most, std::string* to) {
   const uint32_t method = from->bits(8), flags = from->bits(8);
   if ((method & 15) != 8 || (method << 8 | flags) % 31 || flags & 32)
-    throw Corruption{"its data is no zlib stream"};
+    throw Corruption{"its data is not a zlib stream"};
   for (bool last = false; !last;) {
     last = from->bits(1);
     switch (from->bits(2)) {

@@ -32,7 +32,7 @@ struct PerDimension {
 PerDimension dimension_list(const hr_node* node, const char* key);
 PerDimension dimension_list(const hr_tensor* vector);
 
-// Whether strides, dilations and paddings of a node are as many as its input's dimensions ask for.
+// Whether a node has as many strides, dilations and paddings as its input's dimensions need.
 hr_code check_window_attributes(hr_request* request, int32_t rank, const PerDimension& strides,
                                 const PerDimension& dilations);
 

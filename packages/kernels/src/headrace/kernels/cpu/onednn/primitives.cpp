@@ -190,7 +190,7 @@ hr_code Program::run(hr_ctx* ctx, void* const* external, void* workspace) const 
   }
   give_back(frame);
   if (status != dnnl_success) {
-    return hr_ctx_fail(ctx, HR_INTERNAL, "oneDNN answered status %d", static_cast<int>(status));
+    return hr_ctx_fail(ctx, HR_INTERNAL, "oneDNN returned status %d", static_cast<int>(status));
   }
   return HR_OK;
 }

@@ -104,7 +104,7 @@ inline hr_code slice_error(hr_ctx* ctx, const hr_tensor* indices, int64_t row, i
                      (const char*)ShapeText(rank, dims));
 }
 
-// bad_indices_policy of an op that has one: refuses words that TensorFlow does not know.
+// bad_indices_policy of an op that has one: rejects words that TensorFlow does not know.
 inline hr_code check_bad_indices_policy(hr_request* r) {
   const auto policy = attr_text(r->node, "bad_indices_policy");
   for (const char* known : {"", "DEFAULT", "ERROR", "IGNORE"})

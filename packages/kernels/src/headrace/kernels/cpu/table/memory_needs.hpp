@@ -1,4 +1,4 @@
-// Refuses working memory that the machine lacks before any of it is touched: on a system that
+// Rejects working memory that the machine lacks before any of it is touched: on a system that
 // overcommits, the allocation succeeds and the process is killed later.
 #ifndef HEADRACE_CPU_TABLE_MEMORY_NEEDS_HPP
 #define HEADRACE_CPU_TABLE_MEMORY_NEEDS_HPP

@@ -8,7 +8,7 @@
 namespace hr {
 
 // Applies a rule whose outputs must have their shapes afterwards; rules leave them out where an
-// attribute or a value does not tell.
+// attribute or a value does not determine.
 inline hr_code known_shapes(hr_shape_fn rule, hr_request* request) {
   if (hr_code code = rule(request)) return code;
   if (!request->shape_depends_on_data) return HR_OK;

@@ -246,7 +246,7 @@ def divide_no_nan(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @kernel("FloorDiv")
 def floor_div(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind in "iu":
-        _refuse_zero(x, y)
+        _reject_zero(x, y)
         return np.floor_divide(x, y)
     return np.floor(x / y).astype(x.dtype)
 
@@ -255,7 +255,7 @@ def floor_div(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def truncate_div(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind not in "iu":
         return np.trunc(x / y).astype(x.dtype)
-    _refuse_zero(x, y)
+    _reject_zero(x, y)
     quotient = np.floor_divide(x, y)
     remains = np.fmod(x, y) != 0
     return quotient + (remains & ((x < 0) != (y < 0))).astype(x.dtype)
@@ -270,12 +270,12 @@ def floor_mod(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @kernel("TruncateMod", "Mod")
 def truncate_mod(attrs: Attrs, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if x.dtype.kind in "iu":
-        _refuse_zero(x, y)
+        _reject_zero(x, y)
         return np.fmod(x, y)
     return np.fmod(wide(x), wide(y)).astype(x.dtype)
 
 
-def _refuse_zero(x: np.ndarray, y: np.ndarray) -> None:
+def _reject_zero(x: np.ndarray, y: np.ndarray) -> None:
     if x.size and np.any(y == 0):  # dividing nothing by zero is no division
         raise InvalidArgumentError(None, None, "Integer division by zero")
 

@@ -56,7 +56,7 @@ def gather_nd(attrs: Attrs, params: np.ndarray, indices: np.ndarray) -> np.ndarr
 
 
 def check_indices(indices: np.ndarray, size: int, name: str = "indices") -> None:
-    """Refuses an index that is not in 0 <= index < size.
+    """Rejects an index that is not in 0 <= index < size.
 
     Raises: InvalidArgumentError naming the first one.
     """

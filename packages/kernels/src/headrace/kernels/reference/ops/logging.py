@@ -61,7 +61,7 @@ def _write(stream: str, text: bytes) -> None:
 @kernel("CheckNumerics")
 def check_numerics(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     kinds = {"Inf": bool(np.isinf(wide(x)).any()), "NaN": bool(np.isnan(wide(x)).any())}
-    return _refuse_any(attrs, x, " and ".join(name for name, found in kinds.items() if found))
+    return _reject_any(attrs, x, " and ".join(name for name, found in kinds.items() if found))
 
 
 @kernel("CheckNumericsV2")
@@ -75,10 +75,10 @@ def check_numerics_v2(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     found = [name for name, there in kinds.items() if there]
     if len(found) > 1:
         found[-1] = "and " + found[-1]
-    return _refuse_any(attrs, x, (", " if len(found) > 2 else " ").join(found))
+    return _reject_any(attrs, x, (", " if len(found) > 2 else " ").join(found))
 
 
-def _refuse_any(attrs: Attrs, x: np.ndarray, found: str) -> np.ndarray:
+def _reject_any(attrs: Attrs, x: np.ndarray, found: str) -> np.ndarray:
     if found:
         shown = attrs["message"].decode("utf-8", "backslashreplace")
         raise InvalidArgumentError(None, None, f"{shown} : Tensor had {found} values")

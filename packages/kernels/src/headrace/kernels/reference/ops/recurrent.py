@@ -20,7 +20,7 @@ _SAVED = "i=bc cs=bc f=bc o=bc ci=bc co=bc"
 
 
 def _check_sizes(layout: str, inputs: tuple[np.ndarray, ...]) -> None:
-    """Refuses inputs whose sizes do not belong together.
+    """Rejects inputs whose sizes do not belong together.
 
     layout: for each input its name and a letter for each dimension; "w" is i + c, "2" and "4" are
       multiples of c, which the second input says.

@@ -36,7 +36,7 @@ def _of_list(values: Iterable[bytes]) -> np.ndarray:
     return result
 
 
-def _refuse(text: str) -> InvalidArgumentError:
+def _invalid(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, text)
 
 
@@ -48,13 +48,13 @@ def as_string(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     width, precision = attrs["width"], attrs["precision"]
     for name in ("width", "precision"):
         if not -(2**31) <= attrs[name] < 2**31:
-            raise _refuse(f"Attr {name} has value {attrs[name]} out of range for an int32")
+            raise _invalid(f"Attr {name} has value {attrs[name]} out of range for an int32")
     if len(attrs["fill"]) > 1:
-        raise _refuse(f"Fill string must be one or fewer characters: {attrs['fill']!r}")
+        raise _invalid(f"Fill string must be one or fewer characters: {attrs['fill']!r}")
     if attrs["fill"] not in (b"", b" ", b"-", b"0", b"+"):
-        raise _refuse(f"Fill argument not supported: {attrs['fill']!r}")
+        raise _invalid(f"Fill argument not supported: {attrs['fill']!r}")
     if attrs["scientific"] and attrs["shortest"]:
-        raise _refuse("Cannot select both scientific and shortest notation")
+        raise _invalid("Cannot select both scientific and shortest notation")
     fill = attrs["fill"].decode()
     kind = "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
     digits = f".{precision}" if precision > -1 else ""
@@ -65,9 +65,9 @@ def as_string(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     name = "string" if x.dtype.kind == "O" else str(x.dtype)
     if x.dtype.kind not in "fcV":
         if x.dtype.kind != "O" and (attrs["scientific"] or attrs["shortest"]):
-            raise _refuse(f"scientific and shortest format not supported for datatype {name}")
+            raise _invalid(f"scientific and shortest format not supported for datatype {name}")
         if x.dtype.kind != "O" and precision > -1:
-            raise _refuse(f"precision not supported for datatype {name}")
+            raise _invalid(f"precision not supported for datatype {name}")
 
     def text(value: Any) -> bytes:
         if isinstance(value, bytes):
@@ -109,7 +109,7 @@ def parsed_number(text: bytes, dtype: np.dtype) -> Any:
             raise ValueError
         return dtype.type(number)
     except ValueError:
-        raise _refuse(
+        raise _invalid(
             f"StringToNumberOp could not correctly convert string: {text.decode(errors='replace')}"
         ) from None
 
@@ -132,7 +132,7 @@ def _starts(text: bytes) -> list[int]:
 def _cased(attrs: Attrs, x: np.ndarray, how: str) -> np.ndarray:
     encoding = attrs["encoding"].decode().lower()
     if encoding not in ("", "utf-8"):
-        raise _refuse(f"encoding must be '' or 'utf-8', it is {encoding!r}")
+        raise _invalid(f"encoding must be '' or 'utf-8', it is {encoding!r}")
     if encoding:
         # A string ends at a zero byte there, as C's do.
         return _mapped(
@@ -165,16 +165,16 @@ def substr(attrs: Attrs, x: np.ndarray, pos: np.ndarray, length: np.ndarray) -> 
         starts = [*_starts(text), len(text)] if by_character else range(len(text) + 1)
         size = len(starts) - 1
         if not -size <= at <= size:
-            raise _refuse(f"pos {at} out of range for string {text!r}")
+            raise _invalid(f"pos {at} out of range for string {text!r}")
         if count < 0:
-            raise _refuse(f"len must not be negative, it is {count}")
+            raise _invalid(f"len must not be negative, it is {count}")
         first = at if at >= 0 else size + at
         return text[starts[first] : starts[min(first + count, size)]]
 
     if pos.shape != length.shape:
-        raise _refuse(f"pos and len shapes must match: {list(pos.shape)} vs. {list(length.shape)}")
+        raise _invalid(f"pos and len shapes must match: {list(pos.shape)} vs. {list(length.shape)}")
     if pos.ndim > x.ndim:
-        raise _refuse(f"pos {list(pos.shape)} must not have more dimensions than {list(x.shape)}")
+        raise _invalid(f"pos {list(pos.shape)} must not have more dimensions than {list(x.shape)}")
     return _mapped(cut, x, pos, length)
 
 
@@ -188,7 +188,7 @@ def decode_base64(attrs: Attrs, x: np.ndarray) -> np.ndarray:
                 text.rstrip(b"=") + b"=" * (-len(text.rstrip(b"=")) % 4)
             )
         except binascii.Error:
-            raise _refuse("Invalid character found in base64.") from None
+            raise _invalid("Invalid character found in base64.") from None
 
     return _mapped(decoded, x)
 
@@ -218,7 +218,7 @@ def string_to_hash_bucket_fast(attrs: Attrs, x: np.ndarray) -> np.ndarray:
 @kernel("StringToHashBucketStrong")
 def string_to_hash_bucket_strong(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     if len(attrs["key"]) != 2:
-        raise _refuse(f"Key must have 2 elements, it has {len(attrs['key'])}")
+        raise _invalid(f"Key must have 2 elements, it has {len(attrs['key'])}")
     first, second = attrs["key"]
     return _buckets(attrs, lambda text: string_hashes.siphash24((first, second), text), x)
 
@@ -289,7 +289,7 @@ def reduce_join(attrs: Attrs, x: np.ndarray, axes: np.ndarray) -> np.ndarray:
 def string_format(attrs: Attrs, *inputs: np.ndarray) -> np.ndarray:
     pieces = attrs["template"].split(attrs["placeholder"])
     if len(pieces) != len(inputs) + 1:
-        raise _refuse(
+        raise _invalid(
             f"num placeholders in template and num inputs must match: {len(pieces) - 1} vs. "
             f"{len(inputs)}"
         )
@@ -340,7 +340,7 @@ def string_ngrams(
 ) -> tuple[np.ndarray, np.ndarray]:
     _check_splits(data, splits, "split")
     if any(width < 1 for width in attrs["ngram_widths"]):
-        raise _refuse("ngram_widths must contain positive values")
+        raise _invalid("ngram_widths must contain positive values")
     if not splits.size:
         return _of_list([]), splits
     grams: list[bytes] = []
@@ -362,15 +362,15 @@ def string_ngrams(
 def _check_splits(values: np.ndarray, splits: np.ndarray, name: str) -> None:
     ends = splits.tolist()
     if ends and ends[0] != 0:
-        raise _refuse(f"First {name} value must be zero, it is {ends[0]}")
+        raise _invalid(f"First {name} value must be zero, it is {ends[0]}")
     for before, after in zip(ends, ends[1:], strict=False):
         if not before <= after <= len(values):
-            raise _refuse(
+            raise _invalid(
                 f"Values in {name}s must be in ascending order, up to {len(values)}: "
                 f"{before}, {after}"
             )
     if ends and ends[-1] != len(values):
-        raise _refuse(f"Last {name} value must be {len(values)}, it is {ends[-1]}")
+        raise _invalid(f"Last {name} value must be {len(values)}, it is {ends[-1]}")
 
 
 def _ngrams(attrs: Attrs, words: list[bytes], width: int) -> list[bytes]:
@@ -395,7 +395,7 @@ def _codec(attrs: Attrs) -> str:
         return _CODECS.get(encoding_name) or codecs.lookup(encoding_name.decode()).name
     except (LookupError, ValueError):
         shown = encoding_name.decode(errors="replace")
-        raise _refuse(f"Could not create converter for input encoding: {shown}") from None
+        raise _invalid(f"Could not create converter for input encoding: {shown}") from None
 
 
 def _characters(attrs: Attrs, text: bytes) -> list[tuple[int, int]]:
@@ -415,7 +415,7 @@ def _characters(attrs: Attrs, text: bytes) -> list[tuple[int, int]]:
             place += len(letter.encode(codec))
         if bad:
             if attrs["errors"] == b"strict":
-                raise _refuse("Invalid formatting on input string")
+                raise _invalid("Invalid formatting on input string")
             if attrs["errors"] == b"replace":
                 found.append((attrs["replacement_char"], place))
             place += bad
@@ -437,8 +437,8 @@ def unicode_decode_with_offsets(
     attrs: Attrs, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     if not 0 <= attrs["replacement_char"] <= 0x10FFFF:
-        raise _refuse("replacement_char out of unicode codepoint range")
-    _codec(attrs)  # refused even where there is no text
+        raise _invalid("replacement_char out of unicode codepoint range")
+    _codec(attrs)  # rejected even where there is no text
     rows = [_characters(attrs, text) for text in x.ravel().tolist()]
     ends = np.cumsum([0, *[len(row) for row in rows]])
     codes = np.array([code for row in rows for code, _ in row], np.int32)
@@ -452,7 +452,7 @@ def _encoded(attrs: Attrs, codes: Iterable[int]) -> bytes:
         if 0 <= code <= 0x10FFFF and not 0xD800 <= code < 0xE000:
             letters.append(chr(code))
         elif attrs["errors"] == b"strict":
-            raise _refuse("Code point is out of range for Unicode, or a noncharacter.")
+            raise _invalid("Code point is out of range for Unicode, or a noncharacter.")
         elif attrs["errors"] == b"replace":
             letters.append(chr(attrs["replacement_char"]))
     return "".join(letters).encode(_CODECS[attrs["output_encoding"]])

@@ -251,7 +251,7 @@ static inline hr_code hr_space_to_batch(hr_request* r, int nd) {
     int64_t block = blocks.dims[i];
     int64_t padded = x->dims[i + 1] + pads.dims[2 * i] + pads.dims[2 * i + 1];
     if (padded % block)
-      HR_BAD(r, "dimension %d of %s, padded to %" PRId64 ", is no multiple of %" PRId64, i + 1,
+      HR_BAD(r, "dimension %d of %s, padded to %" PRId64 ", is not a multiple of %" PRId64, i + 1,
              hr_show(x, &s), padded, block);
     out.dims[i + 1] = padded / block;
     out.dims[0] = hr_times(out.dims[0], block);
@@ -269,7 +269,7 @@ static inline hr_code hr_batch_to_space(hr_request* r, int nd) {
   if (!known) return hr_depends(r);
   for (int32_t i = 0; i < blocks.rank; ++i) many = hr_times(many, blocks.dims[i]);
   if (many < 1 || x->dims[0] % many)
-    HR_BAD(r, "batch of %s is no multiple of %" PRId64 ", the size of a block", hr_show(x, &s),
+    HR_BAD(r, "batch of %s is not a multiple of %" PRId64 ", the size of a block", hr_show(x, &s),
            many);
   if (!crops_known) return hr_depends(r);
   out = hr_shape_of(x);
@@ -297,7 +297,7 @@ static inline hr_code hr_shape_space_to_depth(hr_request* r) {
   int h = hr_channels_first(r->node) ? 2 : 1, c = h == 2 ? 1 : 3;
   hr_shape out = hr_shape_of(x);
   if (block < 1 || x->dims[h] % block || x->dims[h + 1] % block)
-    HR_BAD(r, "height and width of %s are no multiples of %" PRId64, hr_show(x, &s), block);
+    HR_BAD(r, "height and width of %s are not multiples of %" PRId64, hr_show(x, &s), block);
   out.dims[h] /= block;
   out.dims[h + 1] /= block;
   out.dims[c] = hr_times(out.dims[c], hr_times(block, block));
@@ -313,7 +313,7 @@ static inline hr_code hr_shape_depth_to_space(hr_request* r) {
   int h = hr_channels_first(r->node) ? 2 : 1, c = h == 2 ? 1 : 3;
   hr_shape out = hr_shape_of(x);
   if (area < 1 || x->dims[c] % area)
-    HR_BAD(r, "depth of %s is no multiple of %" PRId64, hr_show(x, &s), area);
+    HR_BAD(r, "depth of %s is not a multiple of %" PRId64, hr_show(x, &s), area);
   out.dims[h] = hr_times(out.dims[h], block);
   out.dims[h + 1] = hr_times(out.dims[h + 1], block);
   out.dims[c] /= area;

@@ -87,7 +87,8 @@ static inline hr_code hr_shape_split(hr_request* r) {
   if (!known) return hr_depends(r);
   HR_TRY(hr_axis(r, axis, x->dims, x->rank, 0, &at));
   if (x->dims[at] % n)
-    HR_BAD(r, "dimension %" PRId64 " of %s is no multiple of num_split, %d", at, hr_show(x, &s), n);
+    HR_BAD(r, "dimension %" PRId64 " of %s is not a multiple of num_split, %d", at, hr_show(x, &s),
+           n);
   hr_shape out = hr_shape_of(x);
   out.dims[at] /= n;
   for (int32_t i = 0; i < n; ++i) HR_TRY(hr_set(r, i, &out));

@@ -54,7 +54,7 @@ static inline int hr_einsum_term(hr_request* r, const char* eq, size_t size, siz
       *at += 2;
       c = HR_EINSUM_DOTS;
     } else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) {
-      *code = hr_request_fail(r, HR_INVALID_ARGUMENT, "'%c' in equation '%.*s' is no label", c,
+      *code = hr_request_fail(r, HR_INVALID_ARGUMENT, "'%c' in equation '%.*s' is not a label", c,
                               (int)size, eq);
       return -1;
     }
@@ -101,7 +101,7 @@ static inline hr_code hr_shape_einsum(hr_request* r) {
   char output[32];
   int n_output = hr_einsum_term(r, eq, size, &at, output, 32, &code);
   if (n_output < 0) return code;
-  if (at < size) HR_BAD(r, "'%c' in equation '%.*s' is no label", eq[at], len, eq);
+  if (at < size) HR_BAD(r, "'%c' in equation '%.*s' is not a label", eq[at], len, eq);
   for (int k = 0; k < n_output; ++k) {
     if (output[k] != HR_EINSUM_DOTS && !in_some[(int)output[k]])
       HR_BAD(r, "label '%c' of the output of '%.*s' is in no input", output[k], len, eq);

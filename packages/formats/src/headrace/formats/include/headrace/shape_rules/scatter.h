@@ -57,7 +57,7 @@ static inline hr_code hr_shape_dynamic_partition(hr_request* r) {
   hr_text s, t;
   const hr_tensor *data = r->inputs[0], *parts = r->inputs[1];
   if (parts->rank > data->rank || !hr_same_dims(parts->dims, data->dims, parts->rank))
-    HR_BAD(r, "partitions %s are no prefix of data %s", hr_show(parts, &s), hr_show(data, &t));
+    HR_BAD(r, "partitions %s are not a prefix of data %s", hr_show(parts, &s), hr_show(data, &t));
   return hr_depends(r);
 }
 
@@ -78,7 +78,7 @@ static inline hr_code hr_shape_dynamic_stitch(hr_request* r) {
         if (at > largest) largest = at;
       }
     if (indices->rank > data->rank || !hr_same_dims(indices->dims, data->dims, indices->rank))
-      HR_BAD(r, "indices %s are no prefix of data %s", hr_show(indices, &s), hr_show(data, &t));
+      HR_BAD(r, "indices %s are not a prefix of data %s", hr_show(indices, &s), hr_show(data, &t));
     const int64_t* rest = data->dims + indices->rank;
     int64_t n = data->rank - indices->rank;
     if (i == 0) hr_push_all(&out, rest, n);

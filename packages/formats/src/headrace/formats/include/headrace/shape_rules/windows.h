@@ -100,7 +100,7 @@ static inline hr_code hr_convolution(hr_request* r, int32_t space, int depthwise
     if (depth != taken)
       HR_BAD(r, "depths differ: input is %s, filter is %s", hr_show(x, &s), hr_show(f, &t));
   } else if (taken == 0 || depth % taken) {
-    HR_BAD(r, "depth of input %s is no multiple of that of filter %s", hr_show(x, &s),
+    HR_BAD(r, "depth of input %s is not a multiple of that of filter %s", hr_show(x, &s),
            hr_show(f, &t));
   }
   int padding = hr_padding(r->node);

@@ -15,7 +15,7 @@ template <hr_code (*rule)(hr_request*)> hr_code view(void*, hr_request* request)
   return rule(request);
 }
 
-// ---- copies that are no views -----------------------------------------------------------
+// ---- copies that are not views -----------------------------------------------------------
 
 hr_code copy_each(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
                   void*) {

@@ -22,7 +22,7 @@ struct SavePlan {
 hr_code compute_save(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                      hr_tensor* const*, void*) {
   const int32_t n = static_cast<SavePlan*>(plan)->tensors;
-  return guarded(ctx, [&] {
+  return error_boundary(ctx, [&] {
     bundle::Writer writer(string_at(inputs[0], 0));
     for (int32_t i = 0; i < n; ++i) {
       const std::string name = string_at(inputs[1], i);
@@ -131,7 +131,7 @@ void restore(hr_ctx* ctx, bundle::Reader* reader, const std::string& name, std::
 hr_code compute_restore(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, void*) {
   const int32_t n = static_cast<RestorePlan*>(plan)->tensors;
-  return guarded(ctx, [&] {
+  return error_boundary(ctx, [&] {
     bundle::Reader reader(string_at(inputs[0], 0));
     for (int32_t i = 0; i < n; ++i)
       restore(ctx, &reader, string_at(inputs[1], i), text_at(inputs[2], i), outputs[i]);
@@ -154,7 +154,7 @@ struct MergePlan {
 hr_code compute_merge(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                       hr_tensor* const*, void*) {
   const auto& p = *static_cast<const MergePlan*>(plan);
-  return guarded(ctx, [&] {
+  return error_boundary(ctx, [&] {
     std::vector<std::string> prefixes;
     for (int64_t i = 0, n = hr_elements(inputs[0]); i < n; ++i) {
       std::string prefix = string_at(inputs[0], i);

@@ -13,7 +13,7 @@ namespace {
 
 hr_code compute_read(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void*) {
-  return guarded(ctx, [&] {
+  return error_boundary(ctx, [&] {
     check(set_text(ctx, outputs[0], 0, disk::read(std::string(text_at(inputs[0], 0)))));
   });
 }
@@ -25,7 +25,7 @@ hr_code prepare_read(void*, hr_request* r) {
 
 hr_code compute_write(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs, hr_tensor* const*,
                       void*) {
-  return guarded(ctx, [&] {
+  return error_boundary(ctx, [&] {
     const std::string path(text_at(inputs[0], 0));
     disk::make_folders(disk::folder_of(path));
     disk::Output file(path);
@@ -42,7 +42,7 @@ hr_code prepare_write(void*, hr_request* r) {
 
 hr_code compute_matching(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
                          hr_tensor* const* outputs, void*) {
-  return guarded(ctx, [&] {
+  return error_boundary(ctx, [&] {
     std::set<std::string> names;
     for (int64_t i = 0, n = hr_elements(inputs[0]); i < n; ++i) {
       glob_t found;

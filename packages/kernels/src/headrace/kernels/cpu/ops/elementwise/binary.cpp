@@ -35,7 +35,7 @@ struct TimesLog1p : ScalarOp {
   }
 };
 
-// Division: of floats as it comes; of integers refused where the divisor is 0.
+// Division. A divisor of 0 fails for integers; for floats it gives infinity or NaN.
 OP(DivideFloats, VectorOp, a / b);
 OP(FloorQuotientFloats, VectorOp, std::floor(a / b));
 OP(TruncateQuotientFloats, VectorOp, std::trunc(a / b));

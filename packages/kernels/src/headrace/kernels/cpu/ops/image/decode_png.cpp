@@ -84,7 +84,7 @@ void read_header(std::string_view data, File* f) {
 
 File read_file(std::string_view bytes) {
   if (bytes.substr(0, 8) != std::string_view("\x89PNG\r\n\x1a\n", 8))
-    throw Corruption{"they are no PNG file"};
+    throw Corruption{"they are not a PNG file"};
   File f;
   for (bool first = true;; first = false) {
     bytes.remove_prefix(first ? 8 : 0);
@@ -231,7 +231,7 @@ hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   try {
     return decode(ctx, contents, *static_cast<const int64_t*>(plan), outputs[0]);
   } catch (const Corruption& corruption) {
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%zu bytes are no image that can be read: %s",
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%zu bytes are not an image that can be read: %s",
                        contents.size(), corruption.what);
   } catch (const std::bad_alloc&) {
     return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for the image");

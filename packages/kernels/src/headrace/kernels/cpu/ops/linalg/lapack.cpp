@@ -121,7 +121,7 @@ template <class... Args> void call(void* function, Args*... args) {
                                                                                  1);
 }
 
-// With LAPACK's last argument, and what it answered there.
+// With LAPACK's last argument, and its result there.
 template <class... Args> int64_t call_info(void* function, Args*... args) {
   int64_t info = 0;
   call(function, args..., &info);
@@ -129,7 +129,7 @@ template <class... Args> int64_t call_info(void* function, Args*... args) {
   return library().naming.wide ? info : int32_t(info);
 }
 
-// Working space of functions that ask for columns times a block: 64 is LAPACK's largest block, and
+// Working space of functions that need columns times a block: 64 is LAPACK's largest block, and
 // the triangles of its reflectors are kept behind.
 template <class T> std::vector<T> space(int64_t columns) {
   return std::vector<T>(size_t(std::max<int64_t>(1, columns) * 64 + 65 * 64), T(0));

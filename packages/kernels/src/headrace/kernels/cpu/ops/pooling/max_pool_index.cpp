@@ -65,8 +65,8 @@ hr_code compute_maxima(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 
 // ---- backward -------------------------------------------------------------------------------
 
-// dx: one image, zeroed. False: an index, which comes from anywhere, is no position of its window
-// or lies in the padding.
+// dx: one image, zeroed. False: an index, which comes from anywhere, is not a position of its
+// window or lies in the padding.
 template <class T>
 bool scatter_image(const Plan& p, T* dx, const T* dy, const uint8_t* index) {
   const pooling::Shape& s = p.s;
@@ -121,7 +121,7 @@ hr_code compute_gradient(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
                   });
   if (inside) return HR_OK;
   return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                     "index has a number that is no position of its window");
+                     "index has a number that is not a position of its window");
 }
 
 // ---- prepare --------------------------------------------------------------------------------

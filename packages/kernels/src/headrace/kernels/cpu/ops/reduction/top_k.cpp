@@ -90,7 +90,7 @@ hr_code compute_nth(hr_ctx* ctx, void*, void* plan_, const hr_tensor* const* in,
   for (int64_t r = 0; r < p.rows; ++r) {
     std::copy_n(read<T>(in[0]) + r * p.n, p.n, row.begin());
     poll(ctx);
-    // NaN is last: an order of which NaN is no part would lead the algorithm out of the row.
+    // NaN is last: nth_element needs a strict weak order, which a < b is not for NaN.
     std::nth_element(row.begin(), row.begin() + p.k, row.end(),
                      [](Compute<T> a, Compute<T> b) { return a < b || (a == a && b != b); });
     write<T>(out[0])[r] = T(row[size_t(p.k)]);

@@ -63,7 +63,7 @@ hr_code compute_stitch(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
     for (int64_t i = 0, m = hr_elements(in[k]); i < m; ++i) {
       const int64_t at = int_at(in[k], i);
       if (at < 0 || at == std::numeric_limits<int64_t>::max())
-        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "indices[%d]: %lld is no row", int(k),
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "indices[%d]: %lld is not a row", int(k),
                            (long long)at);
       rows = std::max(rows, at + 1);
     }

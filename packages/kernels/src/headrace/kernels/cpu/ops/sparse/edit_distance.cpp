@@ -120,7 +120,7 @@ hr_code prepare_distance(void*, hr_request* r) {
       hr_elements(r->inputs[5]) != h->dims[1] || hr_elements(r->inputs[1]) != h->dims[0] ||
       hr_elements(r->inputs[4]) != t->dims[0])
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "hypothesis %s and truth %s are no sparse tensors of one rank",
+                           "hypothesis %s and truth %s are not sparse tensors of one rank",
                            (const char*)ShapeText(h), (const char*)ShapeText(t));
   r->plan = hr_attr_bool(r->node, "normalize", 1) ? &yes : nullptr;
   r->shape_depends_on_data = 1;

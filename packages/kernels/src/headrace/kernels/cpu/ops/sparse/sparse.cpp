@@ -52,7 +52,7 @@ hr_code check_triplet(hr_ctx* ctx, const hr_tensor* indices, const hr_tensor* va
       hr_elements(shape) == indices->dims[1] && indices->dims[1] <= HR_MAX_RANK)
     return HR_OK;
   return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                     "indices %s, values %s and shape %s are no sparse tensor",
+                     "indices %s, values %s and shape %s are not a sparse tensor",
                      (const char*)ShapeText(indices), (const char*)ShapeText(values),
                      (const char*)ShapeText(shape));
 }
@@ -190,7 +190,7 @@ hr_code prepare_reorder(void*, hr_request* r) {
   if (r->inputs[0]->rank != 2 || r->inputs[1]->rank != 1 ||
       r->inputs[0]->dims[0] != r->inputs[1]->dims[0])
     return hr_request_fail(
-        r, HR_INVALID_ARGUMENT, "input_indices %s and input_values %s are no sparse tensor",
+        r, HR_INVALID_ARGUMENT, "input_indices %s and input_values %s are not a sparse tensor",
         (const char*)ShapeText(r->inputs[0]), (const char*)ShapeText(r->inputs[1]));
   if (r->inputs[2]->rank != 1 || r->inputs[2]->dims[0] != r->inputs[0]->dims[1])
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
@@ -464,7 +464,7 @@ hr_code prepare_product(void*, hr_request* r) {
   HR_APPLY_RULE(sparse_dense_matmul, r);
   if (r->inputs[0]->rank != 2 || r->inputs[0]->dims[1] != 2 ||
       hr_elements(r->inputs[1]) != r->inputs[0]->dims[0])
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "a_indices %s and a_values %s are no matrix",
+    return hr_request_fail(r, HR_INVALID_ARGUMENT, "a_indices %s and a_values %s are not a matrix",
                            (const char*)ShapeText(r->inputs[0]),
                            (const char*)ShapeText(r->inputs[1]));
   keep_plan(r, new ProductPlan{hr_attr_bool(r->node, "adjoint_a", 0) != 0,

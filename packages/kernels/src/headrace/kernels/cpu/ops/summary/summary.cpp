@@ -72,7 +72,7 @@ hr_code compute_tagged_tensor(hr_ctx* ctx, void*, void*, const hr_tensor* const*
   const std::string_view metadata = text_at(inputs[2], 0);
   if (!is_message(metadata))
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
-                       "serialized_summary_metadata is no SummaryMetadata message");
+                       "serialized_summary_metadata is not a SummaryMetadata message");
   Summary created;
   created.add(Message()
                   .text(summary::kTag, text_at(inputs[0], 0))
@@ -127,7 +127,7 @@ hr_code compute_merge(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
         merged.add({reinterpret_cast<const char*>(value.data), size_t(value.size)});
       }
       if (more != 0)
-        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "input %d is no Summary message", k);
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "input %d is not a Summary message", k);
     }
   }
   return merged.give(ctx, outputs[0]);

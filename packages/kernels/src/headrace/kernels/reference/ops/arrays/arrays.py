@@ -143,7 +143,7 @@ def concat_offset(attrs: Attrs, dim: np.ndarray, *shapes: np.ndarray) -> list[np
 @kernel("InvertPermutation")
 def invert_permutation(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     if sorted(x.tolist()) != list(range(x.size)):
-        raise InvalidArgumentError(None, None, f"{x.tolist()} is no permutation of 0 to n - 1")
+        raise InvalidArgumentError(None, None, f"{x.tolist()} is not a permutation of 0 to n - 1")
     result = np.empty_like(x)
     result[x] = np.arange(x.size)
     return result

@@ -35,7 +35,7 @@ def decoded(contents: bytes, channels: int, dtype: np.dtype, frames: bool = Fals
       channels: 1 to 4; 0 for as many as the file has.
       dtype: uint8, uint16, or a float between 0 and 1.
       frames: all pictures of an animation, [frames, height, width, channels].
-    Raises: InvalidArgumentError for bytes that are no image.
+    Raises: InvalidArgumentError for bytes that are not an image.
     """
     image_module = _pillow()
     try:
@@ -49,7 +49,7 @@ def decoded(contents: bytes, channels: int, dtype: np.dtype, frames: bool = Fals
         raise InvalidArgumentError(
             None,
             None,
-            f"{len(contents)} bytes are no image of a kind that is read: PNG, JPEG, GIF or BMP",
+            f"{len(contents)} bytes are not an image of a kind that is read: PNG, JPEG, GIF or BMP",
         ) from error
     return np.stack(pictures) if frames else pictures[0]
 

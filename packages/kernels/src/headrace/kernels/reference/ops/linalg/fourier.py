@@ -11,7 +11,7 @@ from headrace.kernels.reference.precision import numpy_type, wide
 from headrace.kernels.reference.registry import Attrs, kernel
 
 
-def _refuse(text: str) -> InvalidArgumentError:
+def _invalid(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, text)
 
 
@@ -21,7 +21,7 @@ def _axes(rank: int) -> tuple[int, ...]:
 
 def _fft(transform: Any, rank: int, x: np.ndarray) -> np.ndarray:
     if x.ndim < rank:
-        raise _refuse(f"Input must have rank of at least {rank} but got: {list(x.shape)}")
+        raise _invalid(f"Input must have rank of at least {rank} but got: {list(x.shape)}")
     if not x.size:  # no points to transform
         return x
     return transform(wide(x), axes=_axes(rank)).astype(x.dtype)
@@ -63,22 +63,22 @@ def _half_fft(
     """A transform between real numbers and the half of their spectrum that says all."""
     real, spectrum = numpy_type(attrs["Treal"]), numpy_type(attrs["Tcomplex"])
     if np.dtype(spectrum).itemsize != 2 * np.dtype(real).itemsize:
-        raise _refuse(
+        raise _invalid(
             f"Wrong types for {'forward' if forward else 'backward'} real FFT: "
             f"Treal is {real}, Tcomplex is {spectrum}"
         )
     if length.shape != (rank,):
-        raise _refuse(f"fft_length must have shape [{rank}], it has {list(length.shape)}")
+        raise _invalid(f"fft_length must have shape [{rank}], it has {list(length.shape)}")
     if x.ndim < rank:
-        raise _refuse(f"Input must have rank of at least {rank} but got: {list(x.shape)}")
+        raise _invalid(f"Input must have rank of at least {rank} but got: {list(x.shape)}")
     requested = length.tolist()
     for place, n in enumerate(requested):
         axis = x.ndim - rank + place
         least = n // 2 + 1 if not forward and place == rank - 1 else n
         if n < 0:
-            raise _refuse(f"fft_length[{place}] must >= 0, but got: {n}")
+            raise _invalid(f"fft_length[{place}] must >= 0, but got: {n}")
         if x.shape[axis] < least and not (x.shape[axis] == 0 and 0 in requested):
-            raise _refuse(
+            raise _invalid(
                 f"Input dimension {axis} must have length of at least {least} but got: "
                 f"{x.shape[axis]}"
             )

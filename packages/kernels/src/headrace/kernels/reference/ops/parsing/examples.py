@@ -143,7 +143,7 @@ _NO_NAMES = np.empty(0, object)
 
 
 def _agree(attrs: Attrs, pairs: Sequence[tuple[str, int, str]]) -> None:
-    """Refuses lists of attributes that are not as long as the keys: (keys, how many, list)."""
+    """Rejects lists of attributes that are not as long as the keys: (keys, how many, list)."""
     for keys, count, listed in pairs:
         if count != len(attrs[listed]):
             # TensorFlow's words name the list without the op's prefix T for a type.

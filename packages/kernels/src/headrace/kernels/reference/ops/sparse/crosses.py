@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.kernels.reference.memory_needs import need_memory
-from headrace.kernels.reference.ops.sparse.parts import Sparse, refuse, runs_of, sparse_tensor
+from headrace.kernels.reference.ops.sparse.parts import Sparse, invalid, runs_of, sparse_tensor
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, kernel
 from headrace.kernels.reference.string_hashes import fingerprint64, fingerprint_cat64
@@ -27,9 +27,9 @@ def sparse_cross(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
     batch = sizes[0]
     for place, (cells, held, shape) in enumerate(zip(indices, values, shapes, strict=True)):
         if shape.size != 2:
-            raise refuse(f"shape should imply a 2D tensor, but got {shape.tolist()} at {place}")
+            raise invalid(f"shape should imply a 2D tensor, but got {shape.tolist()} at {place}")
         if len(held) != len(cells):
-            raise refuse(
+            raise invalid(
                 f"Expected size of values to be {len(cells)} got {len(held)} at position {place}"
             )
     if any(size != batch for size in sizes):

@@ -12,7 +12,7 @@ from headrace.formats.errors import InvalidArgumentError
 Sparse = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def refuse(text: str) -> InvalidArgumentError:
+def invalid(text: str) -> InvalidArgumentError:
     """The error of an input that does not fit."""
     return InvalidArgumentError(None, None, text)
 
@@ -33,29 +33,29 @@ def sparse_tensor(
 
 
 def check_sizes(indices: np.ndarray, values: np.ndarray, shape: np.ndarray) -> None:
-    """Refuses indices, values and a shape whose sizes do not belong together."""
+    """Rejects indices, values and a shape whose sizes do not belong together."""
     if len(indices) != len(values):
-        raise refuse(
+        raise invalid(
             "indices and values rows (indexing dimension) must match. "
             f"(indices = {len(indices)}, values = {len(values)})"
         )
     if indices.shape[1] != shape.size:
-        raise refuse(f"Index rank ({indices.shape[1]}) and shape rank ({shape.size}) do not match")
+        raise invalid(f"Index rank ({indices.shape[1]}) and shape rank ({shape.size}) do not match")
 
 
 def check_inside(indices: np.ndarray, shape: np.ndarray) -> None:
-    """Refuses a row that lies outside of the shape."""
+    """Rejects a row that lies outside of the shape."""
     wrong = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=-1))
     if wrong.size:
         row = indices[wrong[0]].tolist()
-        raise refuse(
+        raise invalid(
             f"Sparse index tuple indices[{wrong[0]}, :] = {row} is out of bounds: need "
             f"0 <= index < {shape.tolist()}"
         )
 
 
 def check_order(indices: np.ndarray) -> None:
-    """Refuses rows that do not rise."""
+    """Rejects rows that do not rise."""
     cells = cells_of(indices)
     for place in range(1, len(cells)):
         if cells[place] <= cells[place - 1]:
@@ -64,7 +64,7 @@ def check_order(indices: np.ndarray) -> None:
                 if cells[place] == cells[place - 1]
                 else "out of order. Many sparse ops require sorted indices"
             )
-            raise refuse(f"indices[{place}] = {list(cells[place])} is {what}")
+            raise invalid(f"indices[{place}] = {list(cells[place])} is {what}")
 
 
 def runs_of(keys: list[Any]) -> list[tuple[Any, slice]]:

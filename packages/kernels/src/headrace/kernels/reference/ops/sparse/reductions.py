@@ -12,7 +12,7 @@ from headrace.kernels.reference.ops.sparse.parts import (
     Sparse,
     cells_of,
     check_sizes,
-    refuse,
+    invalid,
     sparse_tensor,
 )
 from headrace.kernels.reference.precision import wide
@@ -26,7 +26,7 @@ def _reduced(
     indices, values, shape, axes = inputs
     check_sizes(indices, values, shape)
     if axes.ndim > 1:
-        raise refuse(
+        raise invalid(
             f"Expected reduction_axes to be a scalar or a vector; got shape: {list(axes.shape)}"
         )
     rank = shape.size
@@ -58,10 +58,10 @@ def _reduce_sparse(how: Any, attrs: Attrs, inputs: tuple[np.ndarray, ...]) -> Sp
     count = 1
     for size in inputs[2].ravel().tolist():
         if size < 0:
-            raise refuse(f"Expected shape dimensions to be non-negative, got {size}")
+            raise invalid(f"Expected shape dimensions to be non-negative, got {size}")
         count *= size
         if count >= 2**63:
-            raise refuse(f"Encountered overflow in the number of elements of {inputs[2].tolist()}")
+            raise invalid(f"Encountered overflow in the number of elements of {inputs[2].tolist()}")
     reduced, dims = _reduced(how, attrs, inputs)
     return sparse_tensor(reduced, list(reduced.values()), dims, inputs[1].dtype)
 

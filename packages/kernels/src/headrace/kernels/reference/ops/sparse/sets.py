@@ -14,7 +14,7 @@ from headrace.kernels.reference.ops.sparse.parts import (
     cells_of,
     check_order,
     check_sizes,
-    refuse,
+    invalid,
     runs_of,
     sparse_tensor,
 )
@@ -25,7 +25,7 @@ from headrace.kernels.reference.registry import Attrs, kernel
 
 def _sets_of_dense(values: np.ndarray) -> dict[tuple[int, ...], set[Any]]:
     if values.ndim < 2:
-        raise refuse(f"Shape {list(values.shape)} has rank {values.ndim} < 2")
+        raise invalid(f"Shape {list(values.shape)} has rank {values.ndim} < 2")
     rows = values.reshape((math.prod(values.shape[:-1]), values.shape[-1]))
     return {
         place: set(row.tolist())
@@ -41,7 +41,7 @@ def _sets_of_sparse(
     if attrs["validate_indices"]:
         wrong = np.flatnonzero(((indices < 0) | (indices >= shape)).any(axis=-1))
         if wrong.size:
-            raise refuse(
+            raise invalid(
                 f"indices[{wrong[0]}] = {indices[wrong[0]].tolist()} is out of bounds: need "
                 f"0 <= index < {shape.tolist()}"
             )
@@ -52,17 +52,17 @@ def _sets_of_sparse(
 
 def _check_shape(shape: np.ndarray) -> None:
     if (shape < 0).any():
-        raise refuse(
+        raise invalid(
             f"Expected shape dimensions to be non-negative, got {int(shape[shape < 0][0])}"
         )
     if shape.size < 2:
-        raise refuse(f"Invalid rank {shape.size}.")
+        raise invalid(f"Invalid rank {shape.size}.")
 
 
 def _check_groups(a: Any, b: Any) -> None:
     a, b = list(map(int, a)), list(map(int, b))
     if a != b:
-        raise refuse(f"Mismatched shapes {a} vs {b}")
+        raise invalid(f"Mismatched shapes {a} vs {b}")
 
 
 _OPERATIONS: dict[bytes, Callable[[set[Any], set[Any]], set[Any]]] = {
@@ -76,7 +76,7 @@ _OPERATIONS: dict[bytes, Callable[[set[Any], set[Any]], set[Any]]] = {
 def _set_operation(attrs: Attrs, first: Any, second: Any, outer: Any, dtype: np.dtype) -> Sparse:
     name = attrs["set_operation"].lower()
     if name not in _OPERATIONS:
-        raise refuse(f"Invalid set_operation {name.decode(errors='replace')}.")
+        raise invalid(f"Invalid set_operation {name.decode(errors='replace')}.")
     cells, values, longest = [], [], 0
     for place in sorted({*first, *second}):
         members = sorted(_OPERATIONS[name](first.get(place, set()), second.get(place, set())))
@@ -122,7 +122,7 @@ def set_size(
 
 def _check_place(place: tuple[int, ...], result: np.ndarray) -> None:
     if not all(0 <= at < size for at, size in zip(place, result.shape, strict=True)):
-        raise refuse(f"index {list(place)} is out of bounds of {list(result.shape)}")
+        raise invalid(f"index {list(place)} is out of bounds of {list(result.shape)}")
 
 
 # ---- distances ----

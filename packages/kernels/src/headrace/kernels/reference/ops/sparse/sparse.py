@@ -13,7 +13,7 @@ from headrace.kernels.reference.ops.sparse.parts import (
     cells_of,
     check_inside,
     check_sizes,
-    refuse,
+    invalid,
     runs_of,
     sparse_tensor,
 )
@@ -31,12 +31,12 @@ def sparse_to_dense(
 ) -> np.ndarray:
     rank = shape.size
     if default.ndim:
-        raise refuse("default_value should be a scalar.")
+        raise invalid("default_value should be a scalar.")
     if shape.ndim != 1:
-        raise refuse(f"output_shape should be a vector, got shape {list(shape.shape)}")
+        raise invalid(f"output_shape should be a vector, got shape {list(shape.shape)}")
     count = len(indices) if indices.ndim else 1
     if values.ndim and values.shape != (count,):
-        raise refuse(
+        raise invalid(
             f"sparse_values has incorrect shape {list(values.shape)}, should be [] or [{count}]"
         )
     cells = indices.reshape(-1, rank) if indices.ndim else indices.reshape(1, 1)
@@ -105,12 +105,12 @@ def sparse_split(
     count, rank = attrs["num_split"], shape.size
     check_sizes(indices, values, shape)
     if axis.ndim:
-        raise refuse(f"Input axis should be a scalar but received shape {list(axis.shape)}")
+        raise invalid(f"Input axis should be a scalar but received shape {list(axis.shape)}")
     if not -rank <= int(axis) < rank:
-        raise refuse(f"Input axis should be in range [{-rank}, {rank}), got {int(axis)}")
+        raise invalid(f"Input axis should be in range [{-rank}, {rank}), got {int(axis)}")
     along = int(axis) % rank
     if not 1 <= count <= shape[along]:
-        raise refuse(
+        raise invalid(
             "Input num_split should be between 1 and the splitting dimension size "
             f"({int(shape[along])}), got {count}"
         )
@@ -140,16 +140,16 @@ def sparse_slice(
     check_sizes(indices, values, shape)
     for name, argument in (("start", start), ("size", size)):
         if argument.ndim != 1:
-            raise refuse(
+            raise invalid(
                 f"Input {name} should be a vector but received shape {list(argument.shape)}"
             )
         if argument.size != shape.size:
-            raise refuse(
+            raise invalid(
                 f"Expected {name} to be a vector of length {shape.size} "
                 f"but got length {argument.size}"
             )
     if (size < 0).any():
-        raise refuse(f"Expected a non-negative size, got {size.tolist()}")
+        raise invalid(f"Expected a non-negative size, got {size.tolist()}")
     end = np.minimum(np.where(start > shape - size, shape, start + size), shape)
     # As in TensorFlow, of start and size alone: a cell beside the shape may be in the slice.
     inside = ((indices >= start) & (indices - start < size)).all(axis=1)
@@ -166,20 +166,20 @@ def sparse_slice_grad(
 ) -> np.ndarray:
     rank = indices.shape[1]
     if grad.ndim != 1 or start.ndim != 1:
-        raise refuse(
+        raise invalid(
             "backprop_val_grad and input_start must be vectors, their shapes are "
             f"{list(grad.shape)} and {list(start.shape)}"
         )
     if kept.shape[1] != rank:
-        raise refuse(
+        raise invalid(
             f"The input and output should have the same ndims: got: {rank} and {kept.shape[1]}"
         )
     if start.size != rank:
-        raise refuse(
+        raise invalid(
             f"Expected input_start to be a vector of length {rank} but got length {start.size}"
         )
     if len(kept) != len(grad):
-        raise refuse(f"{len(grad)} elements of backprop_val_grad, but {len(kept)} output_indices")
+        raise invalid(f"{len(grad)} elements of backprop_val_grad, but {len(kept)} output_indices")
     result, used = np.zeros(len(indices), grad.dtype), 0
     requested = cells_of(kept + start)
     for place, cell in enumerate(cells_of(indices)):  # both in the order of the slice
@@ -187,7 +187,7 @@ def sparse_slice_grad(
             result[place] = grad[used]
             used += 1
     if used != len(grad):
-        raise refuse(
+        raise invalid(
             "Elements of backprop_val_grad aren't all propagated. "
             f"Num elements:{len(grad)}, used: {used}"
         )
@@ -225,15 +225,15 @@ def sparse_fill_empty_rows_grad(
 
 
 def _check_operands(inputs: tuple[np.ndarray, ...]) -> None:
-    """Refuses a and b that are no two sparse tensors of one shape."""
+    """Rejects a and b that are not sparse tensors of one shape."""
     check_sizes(*inputs[:3])
     check_sizes(*inputs[3:6])
     a, b = inputs[2].tolist(), inputs[5].tolist()
     if len(a) != len(b):
-        raise refuse(f"Ranks of input tensors must match, but saw ranks: {len(a)} and {len(b)}")
+        raise invalid(f"Ranks of input tensors must match, but saw ranks: {len(a)} and {len(b)}")
     for axis, (one, other) in enumerate(zip(a, b, strict=True)):
         if one != other:
-            raise refuse(
+            raise invalid(
                 f"Operands' shapes do not match: got {one} and {other} for dimension {axis}"
             )
 
@@ -260,7 +260,9 @@ def _merged(a: np.ndarray, b: np.ndarray) -> list[tuple[tuple[int, ...], int | N
 def sparse_add(attrs: Attrs, *inputs: np.ndarray) -> Sparse:
     a_indices, a, shape, b_indices, b, _, threshold = inputs
     if threshold.ndim:
-        raise refuse(f"The magnitude threshold must be a scalar: got shape {list(threshold.shape)}")
+        raise invalid(
+            f"The magnitude threshold must be a scalar: got shape {list(threshold.shape)}"
+        )
     _check_operands(inputs)
     cells, values = [], []
     for cell, i, j in _merged(a_indices, b_indices):
@@ -281,7 +283,7 @@ def sparse_add_grad(
 ) -> tuple[np.ndarray, np.ndarray]:
     ranks = [x.shape[1] for x in (a, b, total)]
     if len({*ranks}) > 1:
-        raise refuse(
+        raise invalid(
             "The densified operands should have the same ndims; for A, B, sum got: "
             + ", ".join(map(str, ranks))
         )
@@ -308,12 +310,12 @@ def sparse_tensor_dense_add(
 ) -> np.ndarray:
     check_sizes(indices, values, shape)
     if shape.size != b.ndim:
-        raise refuse(
+        raise invalid(
             f"Two operands have different ranks: sparse side {shape.size} vs dense side {b.ndim}"
         )
     for axis, (one, other) in enumerate(zip(shape.tolist(), b.shape, strict=True)):
         if one != other:
-            raise refuse(
+            raise invalid(
                 f"Dimension {axis} does not equal (no broadcasting is supported): sparse side "
                 f"{one} vs dense side {other}"
             )
@@ -329,7 +331,7 @@ def _dense_at(
     """The elements of the dense side, broadcast, that meet the values of the sparse side."""
     check_sizes(indices, values, shape)
     if ((indices < 0) | (indices >= shape)).any():
-        raise refuse("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape")
+        raise invalid("Provided indices are out-of-bounds w.r.t. dense side with broadcasted shape")
     whole = np.broadcast_to(dense, tuple(shape.tolist()))
     return wide(whole[tuple(indices.T)])
 
@@ -365,7 +367,7 @@ def sparse_softmax(
 ) -> np.ndarray:
     """Along the last axis, over the values that are there; in the order of sorted indices."""
     if shape.size < 2:
-        raise refuse(f"Input should have rank >= 2, but received shape: {shape.tolist()}")
+        raise invalid(f"Input should have rank >= 2, but received shape: {shape.tolist()}")
     check_sizes(indices, values, shape)
     order = np.lexsort(indices.T[::-1])
     result, held = np.empty(len(values)), wide(values)[order]

@@ -17,7 +17,7 @@ from headrace.kernels.reference.ops.sparse.parts import (
     check_inside,
     check_order,
     check_sizes,
-    refuse,
+    invalid,
 )
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, kernel
@@ -56,7 +56,7 @@ def serialize_many_sparse(
 ) -> np.ndarray:
     check_sizes(indices, values, shape)
     if shape.size < 2:
-        raise refuse(f"Rank of input SparseTensor should be > 1, but saw rank: {shape.size}")
+        raise invalid(f"Rank of input SparseTensor should be > 1, but saw rank: {shape.size}")
     check_inside(indices, shape)
     check_order(indices)
     rows = []

@@ -173,24 +173,24 @@ class Reader {
 hr_code read_program(hr_node* node, bool reduces, Program* program) {
   const auto lines = attr_strings(node, "program");
   Reader reader(node, program);
-  const auto refuse = [&](std::string_view line, const char* why) {
+  const auto reject = [&](std::string_view line, const char* why) {
     return node->api->fail(node, HR_INVALID_ARGUMENT, "instruction '%.*s': %s", int(line.size()),
                            line.data(), why);
   };
   for (int32_t i = 0; i < node->n_inputs; ++i) {
     const Rep rep = rep_of(node->input_dtypes[i]);
-    if (rep == kReps) return refuse("", "an input is of a dtype that no instruction knows");
+    if (rep == kReps) return reject("", "an input is of a dtype that no instruction knows");
     program->value_size = std::max(program->value_size, rep_size(rep));
   }
   for (size_t i = 0; i < lines.size; ++i) {
     const std::string_view line(lines[i].data, lines[i].size);
     const bool closes = reduces && i + 1 == lines.size;
     const char* why = closes ? reader.read_reduction(line) : reader.read(line, i + 1 == lines.size);
-    if (why) return refuse(line, why);
+    if (why) return reject(line, why);
   }
-  if (program->steps.empty()) return refuse("", "the program is empty");
+  if (program->steps.empty()) return reject("", "the program is empty");
   if (program->steps.back().result != node->output_dtypes[0])
-    return refuse("", "the result is of another dtype than the output");
+    return reject("", "the result is of another dtype than the output");
   return HR_OK;
 }
 

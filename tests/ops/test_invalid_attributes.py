@@ -1,4 +1,4 @@
-"""Attributes and inputs that do not belong together are refused, where they were taken."""
+"""Attributes and inputs that contradict each other are rejected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_parallel_concat_compares_its_inputs_with_shape(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["DepthToSpace", "SpaceToDepth"])
-def test_a_layout_without_a_shape_rule_is_refused(name: str) -> None:
+def test_a_layout_without_a_shape_rule_is_rejected(name: str) -> None:
     with pytest.raises(InvalidArgumentError, match="shape of the output"):
         _run(
             lambda x: op(name, x, block_size=2, data_format="NCHW_VECT_C"),
@@ -63,7 +63,7 @@ def test_a_complex_number_has_the_precision_of_its_parts(pair: tuple) -> None:
         _run(lambda x: op("Complex", x, x, Tout=requested), np.ones(100_000, value))
 
 
-def test_sizes_whose_product_wraps_around_are_refused() -> None:
+def test_sizes_whose_product_wraps_around_are_rejected() -> None:
     def reshape(shape: hr.Tensor, new_shape: hr.Tensor) -> hr.Tensor:
         return op("SparseReshape", np.zeros((1, 2), np.int64), shape, new_shape)
 
@@ -89,7 +89,7 @@ def test_a_histogram_has_bins() -> None:
         _run(histogram, np.int32(0))
 
 
-def test_a_segment_number_next_to_the_largest_integer_is_refused() -> None:
+def test_a_segment_number_next_to_the_largest_integer_is_rejected() -> None:
     with pytest.raises(InvalidArgumentError, match="too large"):
         _run(lambda i: op("SegmentSum", np.ones(1, np.float32), i), np.array([2**63 - 1]))
 
