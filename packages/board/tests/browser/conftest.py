@@ -12,10 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.lasting_page import LastingPage
 from fixtures.board_launcher import launcher
 
 CHROMIUM = os.environ.get("HEADRACE_CHROMIUM", "/usr/bin/chromium")
-SIZE = {"width": 1600, "height": 1000}
+# A page of one board stays in the process of the page of another: to start a process takes as long
+# as to show a page.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--renderer-process-limit=1",
+    "--disable-site-isolation-trials",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -72,14 +81,38 @@ class BoardProcess:
         self._output.close()
 
 
+@pytest.fixture(scope="module")
+def module_boards() -> Iterator[dict[Path, BoardProcess]]:
+    """The boards that tests of a module share: a page that has been there before opens faster."""
+    boards: dict[Path, BoardProcess] = {}
+    yield boards
+    for board in boards.values():
+        board.stop()
+
+
 @pytest.fixture
-def board_server() -> Iterator[Callable[..., BoardProcess]]:
-    """Starts boards: board_server(logdir, *arguments).url"""
+def board_server(
+    module_boards: dict[Path, BoardProcess], tmp_path: Path
+) -> Iterator[Callable[..., BoardProcess]]:
+    """Starts boards: board_server(logdir, *arguments).url
+
+    Tests of a module share the board of a logdir that outlives them; `alone` gives a test its own,
+    as it needs to stop the board or to change the logdir.
+    """
     started: list[BoardProcess] = []
 
     def start(
-        logdir: Path, *arguments: str, port: int = 0, test_hooks: bool = True
+        logdir: Path,
+        *arguments: str,
+        port: int = 0,
+        test_hooks: bool = True,
+        alone: bool = False,
     ) -> BoardProcess:
+        lasts = logdir != tmp_path and tmp_path not in logdir.parents
+        if lasts and test_hooks and not (arguments or port or alone):
+            if logdir not in module_boards:
+                module_boards[logdir] = BoardProcess(logdir)
+            return module_boards[logdir]
         started.append(BoardProcess(logdir, *arguments, port=port, test_hooks=test_hooks))
         return started[-1]
 
@@ -97,22 +130,25 @@ def browser() -> Iterator[Any]:
         # Without -m "not browser" these tests were requested: a skip would hide all pages.
         pytest.fail("playwright is not installed: pip install playwright, or run -m 'not browser'")
     with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=CHROMIUM,
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-        )
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield started
         started.close()
 
 
+@pytest.fixture(scope="session")
+def lasting_page(browser: Any) -> Iterator[LastingPage]:
+    lasting = LastingPage(browser)
+    yield lasting
+    lasting.close()
+
+
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
+def page(lasting_page: LastingPage) -> Iterator[Any]:
     """A page; a script error, a report of the content policy or a foreign request is a failure."""
-    context = browser.new_context(viewport=SIZE, color_scheme="light")
-    opened = context.new_page()
+    lent = lasting_page.lend()
     wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(f"script error: {error}"))
-    opened.on(
+    lent.on("pageerror", lambda error: wrong.append(f"script error: {error}"))
+    lent.on(
         "console",
         lambda message: (
             wrong.append(f"console: {message.text}")
@@ -120,7 +156,7 @@ def page(browser: Any) -> Iterator[Any]:
             else None
         ),
     )
-    opened.on(
+    lent.on(
         "request",
         lambda request: (
             None
@@ -128,6 +164,6 @@ def page(browser: Any) -> Iterator[Any]:
             else wrong.append(f"foreign request: {request.url}")
         ),
     )
-    yield opened
-    context.close()
+    yield lent
+    lasting_page.take_back(lent)
     assert wrong == []

@@ -219,7 +219,7 @@ def test_a_text_that_failed_to_load_is_not_reported_as_unreadable(
 def test_a_restarted_server_still_serves_its_images(
     logdir: Path, board_server: Any, page: Any
 ) -> None:
-    first = board_server(logdir)
+    first = board_server(logdir, alone=True)
     page.goto(first.url + "#/metrics?q=^input/image$&runs=only:base&step=50")
     assert until(lambda: red(page) == 50)
     port = first.url.rstrip("/").rsplit(":", 1)[1]

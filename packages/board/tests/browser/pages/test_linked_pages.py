@@ -153,7 +153,9 @@ def test_a_series_of_the_graph_marks_the_slices_of_its_members(
     )
     try:
         open_pages(
-            page, board_server(logdir).url, "#/trace?trun=stacked&node=net/layer_%5B1-2,4%5D"
+            page,
+            board_server(logdir, alone=True).url,
+            "#/trace?trun=stacked&node=net/layer_%5B1-2,4%5D",
         )
         page.wait_for_function("() => __board.trace.marked === 3")
         page.wait_for_function("() => __board.trace.selected?.node === 'net/layer_1/MatMul'")

@@ -15,6 +15,8 @@ from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto import event_pb2, graph_pb2
 
 STEPS = (3, 7)
+# The trace is drawn and summed up.
+READY = "(t => t?.analysed && t.drawn.sharp && t.stalls !== null)(window.__board?.trace)"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def trace(page: Any) -> dict[str, Any]:
 
 def open_trace(page: Any, url: str, rest: str = "") -> dict[str, Any]:
     page.goto(f"{url}#/trace{rest}")
-    until(page, "window.__board?.trace?.analysed && window.__board.trace.drawn.sharp")
+    until(page, READY)
     return trace(page)
 
 
@@ -293,7 +295,7 @@ def test_groups_close_and_the_address_keeps_the_view(page: Any, url: str) -> Non
     until(page, "location.hash.includes('tv=') && location.hash.includes('tclosed=')")
     was = trace(page)
     page.reload()
-    until(page, "window.__board?.trace?.analysed && window.__board.trace.drawn.sharp")
+    until(page, READY)
     until(page, f"{tracks} === {before - 4}")
     now = trace(page)
     assert abs(now["view"]["t0"] - was["view"]["t0"]) < 1
