@@ -14,11 +14,11 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 BOARD = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(BOARD / "tests" / "browser")]  # its conftest, not the one above it
+# The conftest of tests/browser, not the one above it.
+sys.path[:0] = [str(BOARD / "tests" / "browser"), str(BOARD / "tests")]
 
-from conftest import CHROMIUM, SIZE, BoardProcess  # noqa: E402
-
-sys.path[:0] = [str(BOARD / "tests")]
+from browser.lasting_page import SIZE  # noqa: E402
+from conftest import CHROMIUM, BoardProcess  # noqa: E402
 from fixtures.media_logs import write_pictures  # noqa: E402
 
 IMAGES = 5000

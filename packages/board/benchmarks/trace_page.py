@@ -17,7 +17,8 @@ BOARD = Path(__file__).resolve().parents[1]
 # The conftest of tests/browser, not the one above it.
 sys.path[:0] = [str(BOARD / "tests" / "browser"), str(BOARD / "tests")]
 
-from conftest import CHROMIUM, SIZE, BoardProcess  # noqa: E402
+from browser.lasting_page import SIZE  # noqa: E402
+from conftest import CHROMIUM, BoardProcess  # noqa: E402
 from fixtures.traces import planted_trace, write_log  # noqa: E402
 
 TRIES = 3
