@@ -197,8 +197,9 @@ class Copy:
             if build.exists():
                 shutil.copytree(build, folder / package / "build")
             # Compile commands name the checkout then: only what the edit concerns is compiled.
-            shutil.rmtree(folder / package / "_build")
-            (folder / package / "_build").symlink_to(ROOT / package / "_build")
+            if (ROOT / package / "_build").exists():
+                shutil.rmtree(folder / package / "_build")
+                (folder / package / "_build").symlink_to(ROOT / package / "_build")
             # Cython's lists of what it read name its own files, relative to the package.
             if Path(sys.prefix).is_relative_to(ROOT):
                 (folder / Path(sys.prefix).relative_to(ROOT)).symlink_to(sys.prefix)

@@ -1,7 +1,7 @@
 """Memory stays bounded for any number of shapes, signatures and sessions.
 
-Modules: plan/executable_cache, plan/prepared_nodes, plan/segment_runner, plan/run_buffers,
-session/recent_values.
+Modules: plan/executable_cache, plan/owned_plan, plan/prepared_nodes,
+plan/segment_runner, plan/run_buffers, session/recent_values.
 """
 
 from __future__ import annotations
