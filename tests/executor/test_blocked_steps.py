@@ -13,6 +13,7 @@ from collections.abc import Callable
 import child_process
 import numpy as np
 import pytest
+from concurrently import wait_until_idle
 
 import headrace.graph as hr
 from headrace.formats.errors import CancelledError, DeadlineExceededError
@@ -34,7 +35,7 @@ def test_ten_thousand_blocked_dequeues_hold_no_thread() -> None:
         before = _threads()
         waiting = threading.Thread(target=lambda: found.extend(session.run(taken)))
         waiting.start()
-        time.sleep(1.0)
+        wait_until_idle()  # until all steps wait
         assert waiting.is_alive()
         assert _threads() == before + 1  # the caller's own
         session.run(fill, {values: np.arange(10_000)})
@@ -199,7 +200,7 @@ def test_a_child_forked_in_the_middle_of_a_run_works() -> None:
         big, small = hr.tanh(x) + 1.0, hr.reduce_sum(x)
         queue = hr.FIFOQueue(100, [hr.float32], shapes=[[]])
         through = queue.enqueue(small), queue.dequeue()
-        over = False
+        over, rounds = False, []
         with hr.Session() as first:  # imports what is imported late: Python's own locks do not fork
             first.run([big, small, *through], {x: np.ones([3], np.float32)})
         def busy():
@@ -207,10 +208,12 @@ def test_a_child_forked_in_the_middle_of_a_run_works() -> None:
                 while not over:
                     session.run(big, {x: np.ones([200_000], np.float32)})
                     session.run([small, *through], {x: np.ones([3], np.float32)})
+                    rounds.append(1)
         threads = [threading.Thread(target=busy) for _ in range(2)]
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
+        while len(rounds) < 10:
+            time.sleep(0.01)
         failed = 0
         for _ in range(60):
             child = os.fork()

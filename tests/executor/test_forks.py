@@ -252,17 +252,19 @@ def test_a_child_is_forked_while_another_thread_holds_a_lock_of_the_process(modu
     held = getattr(importlib.import_module("{module}"), "{lock}")
     """
         + """
+    holds = threading.Event()
     def hold():
         with held.current:
             started()
-            time.sleep(1)
+            holds.set()
+            time.sleep(1)  # the fork falls into it
     def run():
         op_catalogue.names()
         with hr.Session("local://shared", config=config) as session:
             assert session.run(y, {x: at}) == 343490000.0
     thread = threading.Thread(target=hold)
     thread.start()
-    time.sleep(0.2)
+    holds.wait()
     print(child(run))
     thread.join()
         """

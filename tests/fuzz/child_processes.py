@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
@@ -105,7 +106,8 @@ def _messages(
         # Before the first case the child imports, which sanitizers make slow.
         if since and time.time() - since > limit_s or not since and time.time() - started > 300:
             os.kill(child.pid, signal.SIGABRT)  # faulthandler prints where it is
-            time.sleep(1.0)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout=10.0)
             raise Ended(seed, "hang", f"over {limit_s} s\n{_tail(errors)}")
     child.wait()
     seed, _ = struct.unpack("<qd", shared[:16])
