@@ -26,9 +26,9 @@ def main() -> int:
         return 1
     environment = {k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "PYTHONPATH")}
     environment["HEADRACE_CHECK_DIR"] = str(HOME)
-    # Every environment uses all cores of a small machine; more cores run several at once.
-    cores = os.cpu_count() or 1
-    how = ["run-parallel", "--parallel", str(cores // 2)] if cores >= 4 else ["run"]
+    # At least two at once: a browser test waits, and so does the set-up of an environment.
+    at_once = max(2, (os.cpu_count() or 1) // 2)
+    how = ["run-parallel", "--parallel", str(at_once)]
     if sys.argv[1:] and not sys.argv[1].startswith("-"):
         how = []  # a subcommand of tox, such as list
     command = [str(tox_python()), "-m", "tox", *how, "--workdir", str(HOME / f"envs-{TAG}")]

@@ -104,12 +104,12 @@ def _(folder: Path) -> None:
         hr.train.Saver().restore(session, path)
 
 
-@restoring("a checkpoint written to a missing folder")
+@restoring("a checkpoint written below a missing folder")
 def _(folder: Path) -> None:
     saver, _ = _saved(folder)
     with hr.Session() as session:
         session.run(hr.global_variables_initializer())
-        saver.save(session, str(folder / "nowhere" / "model"))
+        saver.save(session, str(folder / "nowhere" / "deeper" / "model"))
 
 
 def _records(folder: Path, corrupt: Callable[[bytes], bytes]) -> list[bytes]:

@@ -101,7 +101,7 @@ def _(folder: Path) -> None:
 def _(folder: Path) -> None:
     config = hr.ConfigProto()
     config.experimental.refuse_reference_kernels = True
-    picture = hr.image.decode_jpeg(hr.placeholder(hr.string, []), name="decode")
+    picture = hr.image.decode_bmp(hr.placeholder(hr.string, []), name="decode")
     with hr.Session(config=config) as session:
         session.make_callable(picture, [picture.op.inputs[0]])
 

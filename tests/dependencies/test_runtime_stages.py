@@ -24,7 +24,7 @@ def test_every_folder_is_a_stage() -> None:
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_imports_only_those_before_it(stage: str) -> None:
     before = set(STAGES[: STAGES.index(stage) + 1])
-    sources = [p for p in (RUNTIME / stage).iterdir() if p.suffix in SUFFIXES]
+    sources = [p for p in (RUNTIME / stage).rglob("*") if p.suffix in SUFFIXES]
     assert sources
     for path in sources:
         text = path.read_text()
@@ -35,7 +35,7 @@ def test_a_stage_imports_only_those_before_it(stage: str) -> None:
 def test_the_readme_names_every_module() -> None:
     readme = (RUNTIME.parents[2] / "README.md").read_text()
     stems = {
-        p.stem for stage in STAGES for p in (RUNTIME / stage).iterdir() if p.suffix in SUFFIXES
+        p.stem for stage in STAGES for p in (RUNTIME / stage).rglob("*") if p.suffix in SUFFIXES
     }
     missing = sorted(stem for stem in stems if not re.search(rf"\b{stem}\b", readme))
     assert not missing

@@ -5,14 +5,17 @@ Modules: kernels/queue_kernels, kernels/queue_creation, kernels/queue_batches, s
 
 from __future__ import annotations
 
+import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
 from child_process import output
+from concurrently import wait_until_idle
 
 import headrace.graph as hr
-from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 
 
 def _old_queue(name: str = "q") -> hr.Tensor:
@@ -230,15 +233,130 @@ def test_a_batch_of_more_dimensions_than_tensors_have_is_rejected() -> None:
             session.run(queue.dequeue_many(1))
 
 
-def test_a_shared_name_with_other_component_types_is_rejected() -> None:
-    one = hr.FIFOQueue(10, [hr.int32], shared_name="s")
-    other = hr.FIFOQueue(10, [hr.float32], shared_name="s")
-    third = hr.RandomShuffleQueue(10, 0, [hr.int32], shared_name="s")
+def _declared(kind: str, **attrs: Any) -> hr.Tensor:
+    known = {"component_types": [hr.int32], "shapes": [[2]], "capacity": 10, "shared_name": "s"}
+    return getattr(hr.raw_ops, kind)(**{**known, **attrs})
+
+
+INCOMPATIBLE = [
+    ("FIFOQueueV2", {}, "RandomShuffleQueueV2", {}, "Expected FIFOQueue, found RandomShuffleQueue"),
+    ("FIFOQueueV2", {}, "PaddingFIFOQueueV2", {}, "Expected FIFOQueue, found PaddingFIFOQueue"),
+    ("FIFOQueueV2", {}, "FIFOQueueV2", {"capacity": 9},
+     "Shared queue 's' has capacity 10 but requested capacity was 9"),
+    ("FIFOQueueV2", {"capacity": -1}, "FIFOQueueV2", {},
+     "has capacity 2147483647 but requested capacity was 10"),
+    ("FIFOQueueV2", {}, "FIFOQueueV2", {"component_types": [hr.float32]},
+     r"has component types \[int32\] but requested component types were \[float\]"),
+    ("FIFOQueueV2", {}, "FIFOQueueV2", {"shapes": [[3]]},
+     r"has component shapes \[\[2\]\] but requested component shapes were \[\[3\]\]"),
+    ("FIFOQueueV2", {}, "FIFOQueueV2", {"shapes": []}, r"requested component shapes were \[\]"),
+    ("PaddingFIFOQueueV2", {"shapes": [hr.TensorShape([None])]}, "PaddingFIFOQueueV2", {},
+     r"has component shapes \[\[\?\]\] but requested component shapes were \[\[2\]\]"),
+    ("PriorityQueueV2", {}, "PriorityQueueV2", {"component_types": [hr.float32]},
+     r"has component types \[int64, int32\]"),
+    ("RandomShuffleQueueV2", {}, "RandomShuffleQueueV2", {"min_after_dequeue": 3},
+     "has min_after_dequeue 0 but requested min_after_dequeue was 3"),
+    ("RandomShuffleQueueV2", {"seed": 1, "seed2": 2}, "RandomShuffleQueueV2",
+     {"seed": 3, "seed2": 4}, r"has random seeds \(1, 2\) but requested seeds are \(3, 4\)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "attrs", "other", "others", "words"), INCOMPATIBLE)
+def test_a_shared_queue_that_is_declared_otherwise_is_rejected(
+    kind: str, attrs: dict[str, Any], other: str, others: dict[str, Any], words: str
+) -> None:
     with hr.Session() as session:
-        session.run(one.size())
-        for queue in (other, third):
-            with pytest.raises(InvalidArgumentError, match="Shared queue 's' has component types"):
-                session.run(queue.size())
+        first = _declared(kind, **attrs)
+        session.run(hr.raw_ops.QueueSizeV2(handle=first))
+        with pytest.raises(InvalidArgumentError, match=words):
+            session.run(hr.raw_ops.QueueSizeV2(handle=_declared(other, **others)))
+        assert session.run(hr.raw_ops.QueueSizeV2(handle=_declared(kind, **attrs))) == 0
+
+
+def test_a_queue_without_requested_seeds_is_shared_with_one_that_has_them() -> None:
+    seeded = _declared("RandomShuffleQueueV2", seed=1, seed2=2)
+    free = _declared("RandomShuffleQueueV2")
+    with hr.Session() as session:
+        session.run(hr.raw_ops.QueueSizeV2(handle=seeded))
+        assert session.run(hr.raw_ops.QueueSizeV2(handle=free)) == 0
+
+
+@pytest.mark.parametrize("generation", ["", "V2"])
+def test_a_close_waits_for_the_enqueues_before_it_and_rejects_those_after_it(
+    generation: str,
+) -> None:
+    handle = getattr(hr.raw_ops, f"FIFOQueue{generation}")(
+        component_types=[hr.int32], shapes=[[]], capacity=1
+    )
+
+    def use(op: str, **arguments: Any) -> Any:
+        return getattr(hr.raw_ops, f"{op}{generation}")(handle=handle, **arguments)
+
+    fill = use("QueueEnqueue", components=[np.int32(1)])
+    late = use("QueueEnqueue", components=[np.int32(2)])
+    close, get = use("QueueClose"), use("QueueDequeue", component_types=[hr.int32])
+    closed, size = use("QueueIsClosed"), use("QueueSize")
+    with hr.Session() as session:
+        session.run(fill)
+        waiting = [threading.Thread(target=session.run, args=(op,)) for op in (late, close)]
+        waiting[0].start()
+        wait_until_idle()
+        waiting[1].start()
+        wait_until_idle()
+        assert not session.run(closed) and session.run(size) == 1
+        assert session.run(get) == [1]
+        for thread in waiting:
+            thread.join(20)
+        assert session.run(closed)
+        with pytest.raises(CancelledError, match="FIFOQueue '.*' is closed"):
+            session.run(fill)
+        assert session.run(get) == [2]
+        with pytest.raises(OutOfRangeError, match="FIFOQueue '.*' is closed and has insufficient"):
+            session.run(get)
+        with pytest.raises(CancelledError, match="Queue '.*' is already closed"):
+            session.run(close)
+        session.run(use("QueueClose", cancel_pending_enqueues=True))  # may be repeated
+
+
+@pytest.mark.parametrize("kind", ["FIFOQueue", "PaddingFIFOQueue"])
+def test_nothing_is_enqueued_and_dequeued_even_if_the_queue_is_closed(kind: str) -> None:
+    queue = getattr(hr, kind)(1, hr.int32, [[]])
+    put = queue.enqueue_many([np.zeros([0], np.int32)])
+    get = queue.dequeue_many(0)
+    with hr.Session() as session:
+        session.run(queue.enqueue(1))  # full
+        session.run(put)
+        session.run(queue.close())
+        session.run(put)
+        assert session.run(get).tolist() == []
+
+
+def test_a_batch_of_less_than_no_elements_is_rejected() -> None:
+    queue = hr.FIFOQueue(10, [hr.int32], shapes=[[]])
+    n = hr.placeholder(hr.int32, [])
+    with hr.Session() as session:
+        for get, op in ((queue.dequeue_many, "DequeueMany"), (queue.dequeue_up_to, "DequeueUpTo")):
+            with pytest.raises(InvalidArgumentError, match=f"{op}Op requested -1 < 0"):
+                session.run(get(n), {n: -1})
+
+
+def test_components_that_do_not_fit_are_rejected_with_their_shapes() -> None:
+    queue = hr.FIFOQueue(10, [hr.int32, hr.float32], shapes=[[2], []])
+    ints, floats = hr.placeholder(hr.int32), hr.placeholder(hr.float32)
+    put, many = queue.enqueue([ints, floats]), queue.enqueue_many([ints, floats])
+    with hr.Session() as session:
+        for op, one, other, words in (
+            (
+                put,
+                [1, 2, 3],
+                1.0,
+                r"mismatch in tuple component 0. Expected \[2\], got \[3\]",
+            ),
+            (many, [[1, 2, 3]], [1.0], r"component 0. Expected \[1,2\], got \[1,3\]"),
+            (many, [[1, 2]], [1.0, 2.0], "same size in the 0th dimension. Component 1 has 2, and"),
+        ):
+            with pytest.raises(InvalidArgumentError, match=words):
+                session.run(op, {ints: one, floats: other})
 
 
 def test_the_number_of_elements_to_dequeue_is_a_scalar() -> None:

@@ -86,3 +86,20 @@ def test_heavy_branches_of_one_step_run_on_several_threads() -> None:
             stats = _traced(session, ends)
     threads = {node.thread_id for device in stats.dev_stats for node in device.node_stats}
     assert len(threads) >= 2
+
+
+def test_a_cost_model_comes_with_the_metadata_of_a_run():
+    with hr.Graph().as_default():
+        x = hr.placeholder(hr.float32, [2, 2], name="x")
+        y = hr.matmul(x, x, name="y")
+        config = hr.ConfigProto(graph_options=hr.GraphOptions(build_cost_model=2))
+        with hr.Session(config=config) as sess:
+            found = []
+            for _ in range(4):
+                metadata = hr.RunMetadata()
+                sess.run(y, {x: [[1.0, 2.0], [3.0, 4.0]]}, run_metadata=metadata)
+                found.append({node.name: node for node in metadata.cost_graph.node})
+    assert [len(nodes) for nodes in found] == [0, 2, 0, 2]
+    node = found[1]["y"]
+    assert [info.preceding_node for info in node.input_info] == [found[1]["x"].id] * 2
+    assert node.output_info[0].size == 16

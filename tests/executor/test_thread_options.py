@@ -94,7 +94,6 @@ def test_an_option_without_support_is_warned_about_once(caplog: pytest.LogCaptur
     assert sorted(record.getMessage() for record in caplog.records) == [
         f"ConfigProto.graph_options.{name} is not supported and has no effect"
         for name in (
-            "build_cost_model",
             "optimizer_options.global_jit_level",
             "optimizer_options.opt_level",
             "rewrite_options",

@@ -167,6 +167,8 @@ def test_a_graph_pass_is_added(copy) -> None:
     sources = ROOT / runtime / "src"  # an installed runtime has no Cython
     for path in sources.rglob("*"):
         if path.suffix in (".pyx", ".pxd", ".hpp"):
-            shutil.copy(path, checkout.source("runtime") / path.relative_to(sources))
+            target = checkout.source("runtime") / path.relative_to(sources)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
     modules = ["double_negation", "program"]
     checkout.follow("adding_a_graph_pass", lambda: checkout.build_passes(modules))

@@ -21,6 +21,8 @@ from headrace.runtime.kernels.kernel_libraries import has_kernels
 IN_THE_EXECUTOR = {
     *"Switch RefSwitch _SwitchN Merge RefMerge Enter RefEnter Exit RefExit".split(),
     *"NextIteration RefNextIteration LoopCond NoOp ControlTrigger".split(),
+    *"If StatelessIf While StatelessWhile Case StatelessCase For RemoteCall".split(),
+    *"PartitionedCall StatefulPartitionedCall SymbolicGradient".split(),  # bodies replace them
     *"_ReadVariablesOp _VarHandlesOp".split(),  # TensorFlow's passes make them; ours do not
     *"_Send _HostSend _Recv _HostRecv _Arg _Retval".split(),
 }

@@ -58,15 +58,15 @@ RANDOM = {"FractionalMaxPool", "FractionalAvgPool", "RandomGamma"}
 
 # Differentiable ops that no case can stand for, and what does.
 ELSEWHERE_FAMILIES = {
-    "control_flow": "tests/executor/test_cond_gradients.py",
+    "control_flow": "tests/executor/test_cond_gradients.py and test_while_gradients.py",
     "datasets": "never on a gradient's path",
     "lookup": "never on a gradient's path",
     "queues": "never on a gradient's path",
     "sendrecv": "made by the runtime",
     "stacks": "made by while_loop's gradient",
     "state": "tests of graph: variables",
-    "tensor_arrays": "tests of graph: TensorArray",
-    "tensor_lists": "tests of graph: tensor lists",
+    "tensor_arrays": "tests/ops/test_tensor_arrays.py",
+    "tensor_lists": "tests/ops/test_tensor_lists.py",
     "optimizers": "they change variables",
     "script": "the user's function has its own gradient",
     "logging": "they hand their input on",

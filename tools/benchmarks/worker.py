@@ -12,8 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 import changing_inputs
+import input_files
 import models
 import programs
+import recurrent
 
 
 def headrace(executor: str | None) -> tuple[Any, Callable[[], Any]]:
@@ -44,8 +46,10 @@ def with_session(row: str, tf: Any, session: Callable[[], Any]) -> programs.Prog
             import models_graph
 
             return models_graph.in_session(row, tf, session)
-        result = getattr(programs, row, None) or getattr(changing_inputs, row)
-        return result(tf, session)
+        modules = (programs, changing_inputs, recurrent, input_files)
+        found = [getattr(module, row) for module in modules if hasattr(module, row)]
+        program: programs.Program = found[0](tf, session)
+        return program
 
 
 def builder(side: str) -> Callable[[str], programs.Program]:

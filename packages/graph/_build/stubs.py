@@ -35,6 +35,7 @@ def generate(target: Path) -> None:
     """Writes the stubs below target, the folder that holds `headrace`; unchanged ones stay."""
     with _importable():
         public: dict[str, str] = importlib.import_module(f"{_GRAPH}.api.public_names").PUBLIC
+        public = {**public, **importlib.import_module(f"{_GRAPH}.api.aliases").expand(public)}
         raw_ops = "".join(_raw_ops())
     root = target / "headrace" / "graph"
     for path, text in {**_namespaces(public), "ops/raw_ops.pyi": raw_ops}.items():
@@ -106,18 +107,21 @@ def _import_of(name: str, target: str) -> str:
 
 def _import_of_space(space: str, last: str) -> str:
     if _is_folder(space):
-        return f"from {_GRAPH} import {space} as {last}\n"
+        outer = f"{_GRAPH}.{space}".rpartition(".")[0]
+        return f"from {outer} import {last} as {last}\n"
     return f"from {_GRAPH}.api.spaces import {_file_stem(space)} as {last}\n"
 
 
 def _path(space: str) -> str:
     if not space:
         return "__init__.pyi"
-    return f"{space}/__init__.pyi" if _is_folder(space) else f"api/spaces/{_file_stem(space)}.pyi"
+    if _is_folder(space):
+        return f"{space.replace('.', '/')}/__init__.pyi"
+    return f"api/spaces/{_file_stem(space)}.pyi"
 
 
 def _is_folder(space: str) -> bool:
-    return (SRC / "headrace" / "graph" / space / "__init__.py").exists()
+    return (SRC / "headrace" / "graph" / space.replace(".", "/") / "__init__.py").exists()
 
 
 def _file_stem(space: str) -> str:
@@ -213,8 +217,9 @@ def _raw_op(signature: Any, no_default: object) -> Iterator[str]:
     }
     parameters = [f"{arg.name}: {_input_type(arg)}" for arg in signature.inputs]
     for attr in signature.attrs:
-        optional = attr.name in inferred or attr.default is not no_default
-        parameters.append(f"{attr.name}: {_attribute_type(attr.kind)}" + " = ..." * optional)
+        if attr.name not in inferred:  # as in ops/raw_ops.py: what follows from inputs is not given
+            optional = attr.default is not no_default
+            parameters.append(f"{attr.name}: {_attribute_type(attr.kind)}" + " = ..." * optional)
     parameters.append("name: str | None = ...")
     outputs = signature.outputs
     result = "Operation"

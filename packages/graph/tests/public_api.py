@@ -13,7 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import headrace.graph as hr
+from headrace.graph.api.public_names import PUBLIC
 
+_OWN = {key[: i + 1] for key in PUBLIC for i in range(len(key)) if key[i + 1 : i + 2] in ("", ".")}
 LISTED = Path(__file__).with_name("public_api.txt")
 
 
@@ -34,9 +36,13 @@ def _lines(space: ModuleType, prefix: str) -> Iterator[str]:
 
 
 def _names(space: ModuleType) -> list[str]:
-    """Returns the public names of a namespace, or the names that a module defines."""
+    """Returns the public names of a namespace, or the names that a module defines.
+
+    Further names of public objects (api/aliases.py) are left out.
+    """
     if type(space) is not ModuleType:
-        return sorted(dir(space))
+        prefix = space.__name__.removeprefix("headrace.graph").lstrip(".")
+        return [name for name in sorted(dir(space)) if f"{prefix}.{name}".lstrip(".") in _OWN]
     return [
         name
         for name, value in sorted(vars(space).items())

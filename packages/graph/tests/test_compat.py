@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pathlib
+from importlib.metadata import version
 
 import pytest
 
@@ -25,4 +26,5 @@ def test_specs_test_compatibility():
 
 def test_compat_v1_has_all_public_names():
     assert hr.compat.v1.placeholder is hr.placeholder
-    assert hr.__version__
+    assert hr.__version__.split(".")[:2] == hr.VERSION.split(".")[:2] == ["1", "15"]
+    assert hr.version.PACKAGE_VERSION == version("headrace-graph")

@@ -31,3 +31,23 @@ def test_last_element_is_repeated_to_the_shape():
         make_array([1, 2], shape=[2, 2], verify_shape=True)
     with pytest.raises(ValueError, match="Too many elements"):
         make_array([1, 2, 3], shape=[2])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.float32(-0.0), np.float64(-2), np.float16(-0.5), np.int32(-7), np.int64(2**40),
+     np.uint8(200), np.int8(-3), np.uint32(2**31), np.uint64(2**63), np.bool_(True),
+     np.complex64(1 + 2j), np.array([[4.5]], np.float32)],
+)  # fmt: skip
+def test_one_element_is_in_the_list_of_its_dtype(value):
+    message = hr.constant(value).op.get_attr("value")
+    assert not message.tensor_content
+    again = hr.make_ndarray(message)
+    assert again.dtype == value.dtype and again.shape == value.shape
+    assert again.tobytes() == np.asarray(value).tobytes()
+
+
+def test_programs_find_a_number_in_its_list():
+    node = hr.constant(1.5).op.node_def
+    assert list(node.attr["value"].tensor.float_val) == [1.5]
+    assert hr.constant([1.0, 2.0]).op.node_def.attr["value"].tensor.tensor_content

@@ -52,7 +52,8 @@ CONSTANTS = {
     "losses.Reduction.SUM_BY_NONZERO_WEIGHTS": "weighted_sum_by_nonzero_weights",
     "io.TFRecordCompressionType.GZIP": 2,
     "test.mock": unittest.mock,
-    "VERSION": version("headrace-graph"),
+    "VERSION": "1.15.0",
+    "version.PACKAGE_VERSION": version("headrace-graph"),
 }
 
 

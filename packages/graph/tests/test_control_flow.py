@@ -123,7 +123,7 @@ def test_a_reference_variable_is_switched_by_reference(graph):
         (TypeError, "true_fn must be callable", lambda: hr.cond(hr.constant(True), 1, 2)),
         (ValueError, "must have a return value",
          lambda: hr.cond(hr.constant(True), lambda: None, lambda: 2)),
-        (TypeError, "must have the same type.s.. Received int32 from true_fn and float32",
+        (ValueError, "must have the same type.s.. Received int32 from true_fn and float32",
          lambda: hr.cond(hr.constant(True), lambda: 1, lambda: 2.0)),
         (ValueError, "Incompatible return types",
          lambda: hr.cond(hr.constant(True), lambda: [1, 2], lambda: [1])),
@@ -199,11 +199,11 @@ def test_tuple_makes_each_output_depend_on_all_inputs(graph):
     assert listed(graph)["t/group_deps"] == ("NoOp", "^a", "^b")
 
 
-def test_gradient_of_a_loop_raises_with_a_remedy():
+def test_gradient_of_a_loop_is_a_loop():
     x = hr.placeholder(hr.float32, [])
     out = hr.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [x])
-    with pytest.raises(LookupError, match=r"Exit.*'while/Exit'.*while_loop.*unroll it"):
-        hr.gradients(out, [x])
+    (grad,) = hr.gradients(out, [x])
+    assert grad.op.type == "Exit" and grad.shape.as_list() == []
 
 
 def test_assignment_of_an_outer_value_keeps_its_control_inputs_in_nested_loops():

@@ -34,12 +34,19 @@ def test_inferred_dtypes_equal_tensorflow(value, dtype):
 
 @pytest.mark.parametrize(
     ("value", "dtype"),
-    [(1.5, hr.int32), ("a", hr.float32), (300, hr.uint8), (True, hr.float32), (1j, hr.float32),
-     (object(), hr.float32), ([1, "a"], None), (None, None), ([1, None], hr.float32)],
+    [(1.5, hr.int32), ("a", hr.float32), (300, hr.uint8), (True, hr.string), (1j, hr.float32),
+     (object(), hr.float32), ([1, "a"], None), ([1, None], hr.float32)],
 )  # fmt: skip
 def test_value_outside_of_the_dtype_raises(value, dtype):
     with pytest.raises(TypeError):
         hr.constant(value, dtype)
+
+
+def test_none_is_no_value():
+    with pytest.raises(ValueError, match="None values not supported"):
+        hr.constant(None)
+    with pytest.raises(ValueError, match="Tried to convert 'x' of Square to a tensor and failed"):
+        hr.square(None)
 
 
 def test_ragged_rows_raise():

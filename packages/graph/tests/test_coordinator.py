@@ -61,3 +61,15 @@ def test_looper_thread_runs_until_a_stop_is_requested():
     hr.train.LooperThread.loop(coord, 0.001, once, args=(7,))
     coord.join()
     assert seen == [7, 7, 7]
+
+
+def test_an_error_after_the_first_stop_request_is_dropped():
+    coord = hr.train.Coordinator()
+    coord.request_stop()
+    coord.request_stop(ValueError("a stopped thread"))
+    coord.join()
+    coord.clear_stop()
+    coord.request_stop(ValueError("the reason"))
+    coord.request_stop(KeyError("a stopped thread"))
+    with pytest.raises(ValueError, match="the reason"):
+        coord.join()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from headrace.graph.platform import flags
@@ -30,16 +32,28 @@ def test_flags_are_parsed_and_remaining_arguments_returned(values):
     }  # fmt: skip
 
 
-def test_flags_are_accessible_only_after_parsing(values):
-    with pytest.raises(flags.UnparsedFlagAccessError, match="--name before flags were parsed"):
+def test_the_first_access_parses_the_command_line(values, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["p", "--name=q", "--other=1", "--count", "4", "--more", "x"])
+    assert "count" in values and not values.is_parsed()
+    assert (values.count, values.name) == (4, "q") and values.is_parsed()
+    listed = getattr(values, "__flags")
+    assert {name: flag.value for name, flag in listed.items()} == values.flag_values_dict()
+    monkeypatch.setattr(sys, "argv", ["p", "--count=x"])
+    values.unparse_flags()
+    with pytest.raises(flags.IllegalFlagValueError, match="--count=x"):
         _ = values.name
+
+
+def test_flags_have_their_values_after_parsing(values):
     values(["p"])
     assert (values.name, values.count, values.rate, values.fast) == ("n", 3, None, True)
     assert (values.parts, values.sizes) == (["x", "y"], [1])
     values.count = 7
     assert values.count == 7
-    with pytest.raises(AttributeError, match="no flag 'other'"):
+    with pytest.raises(flags.UnrecognizedFlagError, match="Unknown command line flag 'other'"):
         values.other = 1
+    with pytest.raises(AttributeError):
+        values.another = 1
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,9 @@ def test_the_readme_names_every_module() -> None:
     assert sorted(named) == sorted(MODULES)
 
 
-@pytest.mark.parametrize("space", ["layers", "losses", "metrics", "saved_model", "summary"])
+@pytest.mark.parametrize(
+    "space", ["functions", "layers", "losses", "metrics", "saved_model", "summary"]
+)
 def test_folder_has_the_public_names_of_its_namespace(space: str) -> None:
     folder = importlib.import_module(f"headrace.graph.{space}")
     for name in dir(getattr(hr, space)):

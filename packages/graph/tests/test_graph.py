@@ -95,7 +95,9 @@ def test_create_op_accepts_attr_value_messages(graph):
     x = hr.constant([[1.0]])
     node = graph.create_op("MatMul", [x, x], name="m", attrs={"transpose_a": hr.AttrValue(b=True)})
     assert node.get_attr("transpose_a") is True and node.outputs[0].dtype is hr.float32
-    with pytest.raises(TypeError, match="input 1 .b. must be float32, got int32"):
+    with pytest.raises(
+        TypeError, match="input 1 .b. was passed int32 incompatible with expected float"
+    ):
         graph.create_op("MatMul", [x, hr.constant([[1]])])
 
 
@@ -129,3 +131,9 @@ def test_get_attr_returns_the_same_values_as_tensorflow():
         x.op.get_attr("nothing")
     assert x.op.node_def.attr["dtype"].type == 1
     assert x.op.op_def.name == "Placeholder"
+
+
+def test_programs_may_set_attributes_of_tensors_and_operations():
+    x = hr.constant(1.0)
+    x.aliases, x.op.tag = ["first"], 3
+    assert x.aliases == ["first"] and x.op.tag == 3 and x.op.outputs[0].aliases is x.aliases

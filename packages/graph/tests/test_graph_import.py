@@ -44,32 +44,32 @@ def test_inputs_are_replaced_and_elements_returned():
     assert y.inputs[0] is mine and tensor.shape == [2]
     with pytest.raises(ValueError, match=r"not found in graph_def: \[nothing\]"):
         hr.import_graph_def(parsed(X), {"nothing": mine})
-    with pytest.raises(ValueError, match="return_element 'z' not found"):
+    with pytest.raises(ValueError, match="return node 'z' not found in graph def"):
         hr.import_graph_def(parsed(X), return_elements=["z"])
 
 
 BAD = {
     "cycle": (neg("a", "b") + neg("b", "a"), "cycle that is not a while loop: .*a -> b"),
     "self": (neg("a", "a"), "cycle"),
-    "dangling": (neg("y", "x"), "Neg 'y': input 'x' is not in the graph"),
-    "output": (X + neg("y", "x:3"), "'x' has 1 outputs"),
-    "twice": (X + X, "two nodes are named 'x'"),
+    "dangling": (neg("y", "x"), "Node 'y': Unknown input node 'x'"),
+    "output": (X + neg("y", "x:3"), "invalid output 3 of source node x which has 1 outputs"),
+    "twice": (X + X, "Node 'x' is not unique"),
     "name": (X.replace('"x"', '"_ x"'), "not a valid node name"),
     "type": (
         X + neg("y", "x").replace("DT_FLOAT", "DT_INT32"),
-        r"Neg 'y': input 0 \(x\) must be int32, got float32",
+        r"Neg 'y': input 0 \(x\) was passed float incompatible with expected int32",
     ),
     "not allowed": (
         X + neg("y", "x").replace("DT_FLOAT", "DT_STRING"),
         "not in list of allowed values",
     ),
-    "missing attr": ('node { name: "x" op: "Placeholder" }', "'dtype' .type. is missing"),
+    "missing attr": ('node { name: "x" op: "Placeholder" }', "NodeDef missing attr 'dtype'"),
     "attr kind": (
         X.replace("type: DT_FLOAT", "i: 1"),
         "attr 'dtype' of Placeholder holds i, not a type",
     ),
     "few inputs": ('node { name: "y" op: "Neg" attr { key: "T" value { type: DT_FLOAT } } }',
-                   "takes 1 inputs, got 0"),
+                   "expected inputs 'float' do not match 0 inputs specified"),
     "colocation": (
         X[:-1] + 'attr { key: "_class" value { list { s: "loc:@gone" } } } }',
         "colocated with unknown node 'gone'",

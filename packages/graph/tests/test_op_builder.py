@@ -116,8 +116,10 @@ def test_node_is_created_in_the_graph_of_its_inputs():
 def test_raw_ops_require_keywords():
     product = hr.raw_ops.MatMul(a=np.eye(2, dtype=np.float32), b=[[1.0, 0.0], [0.0, 1.0]])
     assert product.shape == [2, 2]
-    with pytest.raises(TypeError, match="MatMul misses inputs b"):
+    with pytest.raises(TypeError, match="misses inputs 'b'"):
         hr.raw_ops.MatMul(a=[[1.0]])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'T'"):
+        hr.raw_ops.MatMul(a=[[1.0]], b=[[1.0]], T=hr.float32)
     with pytest.raises(AttributeError):
         hr.raw_ops.NoSuchOp  # noqa: B018
 

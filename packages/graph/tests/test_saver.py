@@ -37,8 +37,14 @@ def test_saver_rejects_invalid_variables():
         hr.train.Saver([v, v])
     with pytest.raises(TypeError, match="must be a dict mapping string to Variables"):
         hr.train.Saver([hr.constant(1.0)])
-    with pytest.raises(NotImplementedError, match="sharded"):
-        hr.train.Saver(sharded=True)
+    with pytest.raises(ValueError, match="will be restored with two names: b"):
+        hr.train.Saver({"a": v, "b": v})
+    with pytest.raises(ValueError, match="write_version must be"):
+        hr.train.Saver(write_version=3)
+    with pytest.raises(ValueError, match="must be a saver_pb2.SaverDef: 5"):
+        hr.train.Saver(saver_def=5)
+    with pytest.raises(TypeError, match="'sess' must be a Session; None"):
+        hr.train.Saver().save(None, "model")
 
 
 def test_a_dict_names_the_variables_of_the_checkpoint(graph):

@@ -26,8 +26,20 @@ NOT_IN_TENSORFLOW.update(
     for name in PUBLIC
     if name.startswith("typing.")
 )
+NOT_IN_TENSORFLOW.update(
+    (name, "TensorFlow 2 has neither contrib nor the tutorials")
+    for name in PUBLIC
+    if name.startswith(("contrib.", "examples."))
+)
+NOT_IN_TENSORFLOW.update(
+    (name, "TensorFlow keeps it in tensorflow.python")
+    for name in PUBLIC
+    if name.startswith("functions.")
+)
 # Classes that users do not construct: their constructors differ.
-MADE_INSIDE = {"DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optimizer"}
+MADE_INSIDE = {
+    "DType", "dtypes.DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optimizer"
+}  # fmt: skip
 # Classes in TensorFlow that are functions here, or the reverse.
 OTHER_KIND = {"init_scope", "variable_creator_scope"}
 # name, or "*" -> arguments added to TensorFlow after 1.15.
@@ -40,6 +52,7 @@ NEWER: dict[str, set[str]] = {
     },
     "linspace": {"axis"},
     "lin_space": {"axis"},
+    "linalg.LinearOperator": {"parameters"},
     "make_tensor_proto": {"allow_broadcast"},
     "matmul": {"output_type", "grad_a", "grad_b"},
     "linalg.matmul": {"output_type", "grad_a", "grad_b"},
@@ -68,7 +81,12 @@ DELIBERATE = {
     "OpError": "ours also says node, file and byte",
     "Variable": "TensorFlow's metaclass shows *args and **kwargs",
     "einsum": "TensorFlow hides name in **kwargs",
+    "function": "the arguments of TensorFlow 1.15",
     "linalg.einsum": "TensorFlow hides name in **kwargs",
+    "lookup.StaticHashTable": "TensorFlow's metaclass shows *args and **kwargs",
+    "lookup.StaticVocabularyTable": "TensorFlow's metaclass shows *args and **kwargs",
+    "lookup.experimental.DenseHashTable": "TensorFlow's metaclass shows *args and **kwargs",
+    "lookup.experimental.MutableHashTable": "TensorFlow's metaclass shows *args and **kwargs",
     "shape": "out_type is int32 as in 1.x; TensorFlow 2 reads a flag of the process",
     "size": "out_type is int32 as in 1.x; TensorFlow 2 reads a flag of the process",
     "sparse.split": "TensorFlow's first default is an object of its own that means: by name",
@@ -147,6 +165,7 @@ DELIBERATE_METHODS = {
     "IndexedSlicesSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
     "SparseTensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
     "TensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
+    "lookup.experimental.MutableHashTable.lookup": "1.x has no dynamic_default_values",
     "saved_model.Builder.add_meta_graph": "ours also takes assets_list, as 1.x did",
     "saved_model.Builder.add_meta_graph_and_variables": "ours takes assets_list, as 1.x did",
     "test.TestCase.assertDictEqual": "unittest's",

@@ -18,7 +18,7 @@ SPACES = sorted({"", *(name[:i] for name in PUBLIC for i, c in enumerate(name) i
 
 def stub(space: str) -> Path:
     """Returns the stub of a namespace."""
-    folder = FOLDER / space
+    folder = FOLDER / space.replace(".", "/")
     if folder.is_dir():
         return folder / "__init__.pyi"
     return FOLDER / "api" / "spaces" / f"{space.replace('.', '_')}.pyi"

@@ -66,3 +66,12 @@ def test_shapes_compare_with_lists():
     assert TensorShape([1, 2]) == [1, 2]
     assert TensorShape([1, None]) != [1, 2]
     assert str(TensorShape([1, None])) == "(1, ?)" and str(TensorShape([3])) == "(3,)"
+
+
+def test_a_dimension_is_a_whole_number():
+    assert TensorShape([2.0, 3]) == [2, 3]
+    for value in (1.5, float("nan"), float("inf"), "a"):
+        with pytest.raises(ValueError, match="dimension"):
+            TensorShape([value])
+    with pytest.raises(TypeError, match="must be integer or None"):
+        TensorShape([1j])

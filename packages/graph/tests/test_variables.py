@@ -90,12 +90,12 @@ def test_variable_keeps_its_value_in_a_session(use_resource, service):
 
 def test_assignments_of_other_dtypes_and_shapes_raise():
     v = hr.Variable([1.0, 2.0], name="v")
-    with pytest.raises(TypeError, match="must be of type float32"):
+    with pytest.raises(TypeError, match="Expected float32 passed to parameter 'value'"):
         v.assign(["a", "b"])
     with pytest.raises(ValueError, match="Assign"):
         v.assign([1.0, 2.0, 3.0])
     r = hr.Variable([1.0, 2.0], name="r", use_resource=True)
-    with pytest.raises(ValueError, match=r"shape \(3,\) to variable 'r:0' of shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"Shapes \(2,\) and \(3,\) are incompatible"):
         r.assign([1.0, 2.0, 3.0])
 
 
@@ -151,3 +151,17 @@ def test_resource_variables_may_be_the_default():
     finally:
         hr.disable_resource_variables()
     assert hr.Variable(1.0).op.type == "VariableV2"
+
+
+def test_a_resource_variable_takes_a_more_exact_shape():
+    v = hr.Variable(hr.placeholder(hr.float32), use_resource=True)
+    v.set_shape([None, 3])
+    assert v.shape.as_list() == v._as_graph_element().shape.as_list() == [None, 3]
+    with pytest.raises(ValueError):
+        v.set_shape([2])
+
+
+def test_slices_of_each_batch_are_set():
+    v = hr.Variable(hr.zeros([2, 3, 4]))
+    delta = hr.IndexedSlices(hr.ones([2, 1, 4]), hr.constant([[0], [2]]))
+    assert v.batch_scatter_update(delta).shape == [2, 3, 4]

@@ -126,6 +126,18 @@ def test_a_checkpoint_is_read_back_whole_and_in_slices(tmp_path: Path) -> None:
         run("RestoreV2", one(prefix), text(b"a"), text(b""), dtypes=["float32"])
 
 
+def test_a_checkpoint_of_format_v1_is_read_back_whole_and_in_slices(tmp_path: Path) -> None:
+    path, x = one(str(tmp_path / "v1").encode()), np.arange(12.0).reshape(3, 4)
+    run("SaveSlices", path, text(b"a", b"b"), text(b"", b"3 4 -:-"), [np.int32(7), x])
+    assert run("Restore", path, one(b"a"), dt="int32")[0] == 7
+    b = run("RestoreSlice", path, one(b"b"), one(b"3 4 2,1:0,2"), dt="float64")[0]
+    assert b.tolist() == [[8.0, 9.0]]
+    a = run("RestoreV2", path, text(b"a"), text(b""), dtypes=["int32"])[0]
+    assert a == 7
+    run("Save", path, text(b"a"), [np.float32(1.5)])
+    assert run("Restore", path, one(b"a"), dt="float32")[0] == 1.5
+
+
 def test_shards_are_named_as_everywhere() -> None:
     name = run("ShardedFilename", one(b"m"), np.int32(2), np.int32(10))[0]
     assert name.item() == b"m-00002-of-00010"

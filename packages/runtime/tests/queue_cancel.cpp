@@ -17,11 +17,6 @@ static void done(void*, hr_code code) {
   ++finished;
 }
 
-static void cancel_waiter(void* argument) {
-  auto* waiter = static_cast<Waiter*>(argument);
-  waiter->queue->cancel(waiter);
-}
-
 static hr_code fail(hr_ctx*, hr_code code, const char*, ...) { return code; }
 
 // As queue_kernels.pyx submits a dequeue, with `between` called at the moment that matters.
@@ -34,8 +29,8 @@ static void dequeue(Queue* queue, Run* run, Between between) {
   waiter->done = done;
   waiter->argument = nullptr;
   waiter->requested = 1;
-  waiter->queue = queue;
-  waiter->token = run_on_cancel(&run->ctx, cancel_waiter, waiter);
+  waiter->object = queue;
+  waiter->token = run_on_cancel(&run->ctx, Queue::on_cancel, waiter);
   if (waiter->token == 0) std::abort();
   between();
   queue->add(std::move(one));

@@ -1,7 +1,7 @@
 """The graph of a session: what extend accepts and rejects.
 
 Modules: graph/session_graph, graph/node_checks, graph/name_index, graph/node_text,
-graph/graph_node, graph/input_ranks.
+graph/graph_cycles, graph/graph_node, graph/input_ranks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ import pytest
 from graph_text import graph, serialized
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.proto.graph_pb2 import FunctionDefLibrary
+from headrace.formats.proto.op_pb2 import NameAttrList
+from headrace.runtime.graph import function_body
 from headrace.runtime.graph.session_graph import SessionGraph
 
 
@@ -195,6 +198,26 @@ def test_a_function_of_the_library_is_an_op():
     with pytest.raises(InvalidArgumentError, match="Function 'Twice': another function of that"):
         found.extend(other.SerializeToString())
     assert found.node_names() == ["a", "b"]
+
+
+def test_the_library_names_gradients(monkeypatch):
+    message = graph("a = Const()")
+    message.library.function.add().signature.name = "Twice"
+    message.library.gradient.add(function_name="Twice", gradient_func="Gradient")
+    found = SessionGraph()
+    found.extend(message.SerializeToString())
+    assert found.library.gradient_of(NameAttrList(name="Twice")) == "Gradient"
+
+    def refuse(library, function):
+        named = FunctionDefLibrary.FromString(library).gradient
+        raise LookupError(f"no gradient beside {[g.gradient_func for g in named]}")
+
+    monkeypatch.setattr(function_body, "find_service", lambda *_: refuse)
+    with pytest.raises(NotFoundError, match=r"no gradient beside \['Gradient'\]"):
+        found.library.gradient_of(NameAttrList(name="Other"))
+    malformed = b"\x12\x03\x12\x01\xff"  # library { gradient: a byte that is no GradientDef }
+    with pytest.raises(InvalidArgumentError, match="not a GradientDef"):
+        found.extend(malformed)
 
 
 def test_a_file_for_newer_readers_is_rejected():

@@ -63,6 +63,33 @@ def partitions(m):
     return [*parts, *_both(m, whole, x)]
 
 
+def coordinates_of_a_batch(m):
+    x = m.constant(np.arange(24, dtype=np.float32).reshape(2, 3, 4))
+    rows = m.constant([[[2], [0]], [[1], [1]]])
+    cells = m.constant([[[2, 3], [0, 1]], [[1, 0], [1, 2]]], m.int64)
+    found = [m.gather_nd(x, rows, batch_dims=1), m.gather_nd(x, cells, batch_dims=1)]
+    found.append(m.gather_nd(x, m.constant([[[3], [0], [1]]] * 2), batch_dims=2))
+    return [t for y in found for t in _both(m, y, x)]
+
+
+def coordinates_of_a_resource(m):
+    v = m.Variable(_X, name="v", use_resource=True)
+    y = m.gather_nd(v, [[1, 2], [5, 0]])
+    m.add_to_collection("before", v.initializer)
+    grads = m.gradients(m.reduce_sum(m.square(y)), v)
+    return [y, m.gather_nd(v, [[3], [3]]), *grads]
+
+
 PROGRAMS = {
-    f.__name__: f for f in (segments, unsorted, picked, scatters, rows_of_batches, partitions)
+    f.__name__: f
+    for f in (
+        coordinates_of_a_batch,
+        coordinates_of_a_resource,
+        segments,
+        unsorted,
+        picked,
+        scatters,
+        rows_of_batches,
+        partitions,
+    )
 }

@@ -62,7 +62,23 @@ def _unknown_weights(m):
     ]
 
 
+def _classes_of_any_rank(m):
+    x = m.constant(X.reshape(2, 2, 5))
+    whole = m.constant(ONE_HOT.reshape(2, 2, 5))
+    unknown = m.placeholder_with_default(X, None)
+    losses = [
+        m.nn.softmax_cross_entropy_with_logits(labels=whole, logits=x),
+        m.nn.softmax_cross_entropy_with_logits(labels=ONE_HOT, logits=x),
+        m.nn.softmax_cross_entropy_with_logits(labels=ONE_HOT.astype(np.int32), logits=unknown),
+        m.nn.softmax_cross_entropy_with_logits_v2(labels=whole, logits=x, axis=1),
+        m.nn.softmax_cross_entropy_with_logits_v2(labels=m.transpose(whole, [2, 0, 1]),
+                                                  logits=m.transpose(x, [2, 0, 1]), axis=0),
+    ]  # fmt: skip
+    return [*losses, *m.gradients(m.add_n([m.reduce_sum(y) for y in losses]), [x, unknown])]
+
+
 PROGRAMS = {
+    "classes of any rank": _classes_of_any_rank,
     "kept": _kept,
     "weights known only when run": _unknown_weights,
     "cosine_distance": _loss("cosine_distance", Y, X, axis=1, weights=ROW[:, None]),

@@ -123,6 +123,60 @@ def sequences(m):
     return [context["n"], found["a"], *_parts(found["b"])]
 
 
+def sequence_batches(m):
+    train = m.train
+
+    def feature(value):
+        if value and isinstance(value[0], bytes):
+            return train.Feature(bytes_list=train.BytesList(value=value))
+        if value and isinstance(value[0], float):
+            return train.Feature(float_list=train.FloatList(value=value))
+        return train.Feature(int64_list=train.Int64List(value=value))
+
+    def message(context, lists):
+        return train.SequenceExample(
+            context=train.Features(feature={k: feature(v) for k, v in context.items()}),
+            feature_lists=train.FeatureLists(
+                feature_list={
+                    k: train.FeatureList(feature=[feature(step) for step in steps])
+                    for k, steps in lists.items()
+                }
+            ),
+        ).SerializeToString()
+
+    batch = [
+        message({"n": [3], "w": [b"a", b"b"]}, {"x": [[1.0, 2.0], [3.0, 4.0]], "t": [[1], [2, 3]]}),
+        message({}, {"x": [], "s": [[b"q"]]}),
+        message({"n": [-1], "w": [b""]}, {"x": [[5.0, 6.0]] * 3, "t": [[]], "s": []}),
+    ]
+    context, found, lengths = m.io.parse_sequence_example(
+        batch,
+        {"n": m.FixedLenFeature([], m.int64, 7), "w": m.VarLenFeature(m.string)},
+        {
+            "x": m.FixedLenSequenceFeature([2], m.float32),
+            "s": m.FixedLenSequenceFeature([1], m.string, allow_missing=True),
+            "t": m.VarLenFeature(m.int64),
+        },
+        example_names=["one", "two", "three"],
+    )
+    return [
+        context["n"], *_parts(context["w"]), found["x"], found["s"], *_parts(found["t"]),
+        lengths["x"], lengths["s"],
+    ]  # fmt: skip
+
+
+def csv(m):
+    lines = ['1,"a ""quoted"", b",2.5,', "-3, x y ,1e-3,7", '4,"",-.5e2,0', "+5,\u00e9,inf,8"]
+    return [
+        *m.decode_csv(lines, [[0], ["d"], [0.5], m.constant([9], m.int64)]),
+        *m.decode_csv([["a\tb", "c\td"]], [["x"], ["y"]], "\t", use_quote_delim=False),
+        *m.decode_csv(["1,2,3,4", "5,,7,8"], [[0.0], [0]], select_cols=[1, 3]),
+        *m.decode_csv(["12345678901234567890,1.17549435e-38,0.1,123456789.125"],
+                      [m.constant([0], m.float64), m.constant([0.0]), m.constant([0], m.float64),
+                       [0.0]]),
+    ]  # fmt: skip
+
+
 def checks(m):
     x = m.constant([1.0, 2.0, 4.0])
     held = [
@@ -148,5 +202,6 @@ def checks(m):
 
 
 PROGRAMS = {
-    f.__name__: f for f in (strings, numbers, raw, examples, sequences, checks)
+    f.__name__: f
+    for f in (strings, numbers, raw, examples, sequences, sequence_batches, csv, checks)
 }  # fmt: skip

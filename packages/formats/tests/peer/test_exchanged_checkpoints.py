@@ -10,6 +10,7 @@ import pytest
 from headrace.formats.bundle_merge import merge_bundles
 from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.bundle_writer import BundleWriter
+from headrace.formats.slice_file import SliceFileReader, SliceFileWriter
 
 pytestmark = pytest.mark.peer
 
@@ -133,3 +134,37 @@ def test_tensorflow_rejects_the_same_corrupted_bundle(tf, tmp_path):
         tf.raw_ops.RestoreV2(
             prefix=prefix, tensor_names=["v"], shape_and_slices=[""], dtypes=[tf.float32]
         )
+
+
+V1_ARRAYS = {k: v for k, v in ARRAYS.items() if k not in ("uint64", "bfloat")}
+
+
+def test_format_v1_is_exchanged(tf, tmp_path):
+    ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
+    writer = SliceFileWriter(ours)
+    for name, value in V1_ARRAYS.items():
+        writer.add(name, value)
+    writer.add("part", np.zeros((2, 4), np.float32), [6, 4], [0, 0], [2, 4])
+    writer.add("part", np.ones((4, 4), np.float32), [6, 4], [2, 0], [4, 4])
+    writer.finish()
+    for name, value in V1_ARRAYS.items():
+        (got,) = tf.raw_ops.RestoreV2(
+            prefix=ours,
+            tensor_names=[name],
+            shape_and_slices=[""],
+            dtypes=[tf.constant(value).dtype],
+        )
+        same(got.numpy(), np.asarray(value))
+    assert tf.train.load_checkpoint(ours).get_variable_to_shape_map()["part"] == [6, 4]
+
+    names, values = [*V1_ARRAYS, "part"], [tf.constant(v) for v in V1_ARRAYS.values()]
+    tf.raw_ops.SaveSlices(
+        filename=theirs,
+        tensor_names=names,
+        shapes_and_slices=[""] * len(V1_ARRAYS) + ["6 4 2,4:-"],
+        data=[*values, tf.ones([4, 4])],
+    )
+    mine = SliceFileReader(theirs)
+    for name, value in V1_ARRAYS.items():
+        same(mine.read(name), np.asarray(value))
+    assert mine.read_slice("part", [3, 0], [2, 4]).tolist() == [[1] * 4] * 2

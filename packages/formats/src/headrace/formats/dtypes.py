@@ -325,7 +325,7 @@ def _from_numpy(type_value: Any) -> DType | None:
         return None
     inner = getattr(type_value, "dtype", None)
     if isinstance(inner, DType):
-        return inner
+        return None  # a tensor or a variable is no dtype
     try:
         numpy_dtype = np.dtype(inner if isinstance(inner, np.dtype) else type_value)
     except TypeError:

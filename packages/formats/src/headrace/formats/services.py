@@ -20,10 +20,12 @@ KERNELS = "headrace.kernels"
 RUNTIMES = "headrace.runtimes"
 OPS = "headrace.ops"
 GRAPH_OPS = "headrace.graph_ops"
+FUNCTION_GRADIENTS = "headrace.function_gradients"
 
 # The packages of Headrace that provide a service.
 _PROVIDERS = {
     (SESSIONS, "local"): "runtime",
+    (FUNCTION_GRADIENTS, "autodiff"): "graph",
     (KERNELS, "cpu"): "kernels",
     (KERNELS, "reference"): "kernels",
 }
@@ -131,6 +133,27 @@ class PythonKernels(Protocol):
         Returns: a callable that takes one NumPy array per input tensor and returns one array (for
           an op with one output) or a sequence of arrays. It must neither change nor keep its
           inputs, and may raise errors.OpError.
+        """
+
+
+class FunctionGradient(Protocol):
+    """Differentiates functions; an entry point of the group `headrace.function_gradients`.
+
+    A runtime calls it for a SymbolicGradient node whose function has no gradient in the library.
+    """
+
+    def __call__(self, library: bytes, function: bytes) -> bytes:
+        """Returns the gradient function of a function.
+
+        Args:
+          library: a serialized FunctionDefLibrary with the function and those that it calls.
+          function: a serialized NameAttrList: the function's name and attributes.
+        Returns: a serialized FunctionDefLibrary. Its first function is the gradient: it takes the
+          arguments of the function, then a gradient for each of its results, and returns a gradient
+          for each argument, zeros where there is none. The functions that the gradient calls and
+          that are not in `library` follow.
+        Raises: errors.InvalidArgumentError for malformed messages or an unknown function;
+          LookupError for an operation that has no gradient.
         """
 
 

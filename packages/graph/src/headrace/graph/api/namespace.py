@@ -1,9 +1,11 @@
-"""Resolves `hr.<name>` lazily, by the table of public_names.py."""
+"""Resolves `hr.<name>` lazily, by the tables of public_names.py and aliases.py."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +21,7 @@ _MODULES = {
     "saved_model": "saved_model.saved_model",
 }
 _spaces: dict[str, ModuleType] = {}
+_aliases: dict[str, str] = {}
 
 
 def find(name: str) -> Any:
@@ -26,11 +29,13 @@ def find(name: str) -> Any:
 
     Raises: MissingNameError, an AttributeError, for an unknown name.
     """
-    target = PUBLIC.get(name)
+    target = PUBLIC.get(name) or _aliases.get(name)
     if target is not None:
         return _load(name, target)
     if name in _SPACES:
         return _space(name)
+    if _add_aliases():
+        return find(name)
     space, _, last = name.rpartition(".")
     module = f"{_PACKAGE}.{space}" if space else _PACKAGE
     raise MissingNameError(
@@ -40,9 +45,22 @@ def find(name: str) -> Any:
 
 def names(space: str = "") -> list[str]:
     """Returns the public names directly in a sub-namespace, sorted."""
+    _add_aliases()
     prefix = space + "." if space else ""
-    found = {key[len(prefix) :].split(".")[0] for key in PUBLIC if key.startswith(prefix)}
-    return sorted(found)
+    tables = (PUBLIC, _aliases)
+    keys = [key for table in tables for key in table if key.startswith(prefix)]
+    return sorted({key[len(prefix) :].split(".")[0] for key in keys})
+
+
+def _add_aliases() -> bool:
+    """Loads the aliases when first needed. Returns: whether this call has loaded them."""
+    if _aliases:
+        return False
+    from headrace.graph.api.aliases import expand
+
+    _aliases.update(expand(PUBLIC))
+    _SPACES.update(_spaces_of(_aliases))
+    return True
 
 
 def _load(name: str, target: str) -> Any:
@@ -67,6 +85,7 @@ class _Space(ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(f"{_PACKAGE}.{name}")
         self._space = name
+        self.__path__: list[str] = []  # a package: it may have namespaces in it
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -112,7 +131,50 @@ class _Folder(_Package):
         return value
 
 
-_SPACES = {key[:i] for key in PUBLIC for i, c in enumerate(key) if c == "."}
+def _spaces_of(table: dict[str, str]) -> set[str]:
+    return {key[:i] for key in table for i, c in enumerate(key) if c == "."}
+
+
+_SPACES = _spaces_of(PUBLIC)
+
+
+class _SpaceFinder:
+    """Finds a namespace as a module: `from headrace.graph.python.client import timeline`.
+
+    Python asks it only for modules that are no files.
+    """
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(f"{_PACKAGE}."):
+            return None
+        name = fullname[len(_PACKAGE) + 1 :]
+        try:
+            module = find(name)
+        except AttributeError:
+            return None
+        if not isinstance(module, ModuleType):
+            return None
+        loader: Any = _SpaceLoader(module)
+        return ModuleSpec(fullname, loader, is_package=True)
+
+
+class _SpaceLoader:
+    """Loads a namespace: puts it in the place of the module that Python has made."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = self._module
+
+
+sys.meta_path.append(_SpaceFinder)
 
 
 def prefer_public_names(package: str) -> None:

@@ -52,4 +52,55 @@ _FOURIER = {
     ),
 }
 
-LINALG = {**_MATRICES, **_FOURIER}
+_SIGNAL = {
+    **rows("ops.signal.cosine_transforms", "dct idct", "signal"),
+    **rows("ops.signal.framing", "frame overlap_and_add", "signal"),
+    **rows("ops.signal.windows", "hamming_window hann_window", "signal"),
+    **rows(
+        "ops.signal.spectra",
+        "fftshift ifftshift inverse_stft inverse_stft_window_fn stft",
+        "signal",
+    ),
+    **rows(
+        "ops.signal.mel",
+        "linear_to_mel_weight_matrix mfccs_from_log_mel_spectrograms",
+        "signal",
+    ),
+    **rows("ops.signal.cosine_transforms", "dct idct", "spectral"),
+    **rows(
+        "ops.linalg.fourier", f"{_TRANSFORMS} rfft irfft rfft2d irfft2d rfft3d irfft3d", "spectral"
+    ),
+}
+
+_OPERATORS = {
+    "linalg.LinearOperator": "ops.linear_operators.linear_operator",
+    "linalg.LinearOperatorFullMatrix": "ops.linear_operators.full_matrix",
+    **rows(
+        "ops.linear_operators.diagonal",
+        "LinearOperatorDiag LinearOperatorIdentity LinearOperatorScaledIdentity "
+        "LinearOperatorZeros",
+        "linalg",
+    ),
+    "linalg.LinearOperatorLowerTriangular": "ops.linear_operators.triangular",
+    **rows(
+        "ops.linear_operators.wrappers", "LinearOperatorAdjoint LinearOperatorInversion", "linalg"
+    ),
+    **rows(
+        "ops.linear_operators.composition",
+        "LinearOperatorBlockDiag LinearOperatorComposition LinearOperatorKronecker",
+        "linalg",
+    ),
+    **rows(
+        "ops.linear_operators.low_rank",
+        "LinearOperatorHouseholder LinearOperatorLowRankUpdate",
+        "linalg",
+    ),
+    **rows(
+        "ops.linear_operators.circulant",
+        "LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D "
+        "LinearOperatorToeplitz",
+        "linalg",
+    ),
+}
+
+LINALG = {**_MATRICES, **_FOURIER, **_SIGNAL, **_OPERATORS}

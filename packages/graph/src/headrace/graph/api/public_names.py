@@ -7,26 +7,33 @@
     "raw_ops": "ops.raw_ops:"           the module itself
 
 One line per name, in one dict per subject. To add a subject, write a dict `_MINE = {...}` and add
-it to PUBLIC. Indexing, strings and sparse tensors are in public_values.py, training in
-public_training.py.
+it to PUBLIC. Indexing, strings and sparse tensors are in public_values.py, files and lookup tables
+in public_input.py, training in public_training.py.
 """
 
 from __future__ import annotations
 
+from headrace.graph.api.public_contrib import CONTRIB
+from headrace.graph.api.public_input import INPUT
 from headrace.graph.api.public_linalg import LINALG
 from headrace.graph.api.public_networks import NETWORKS
 from headrace.graph.api.public_rows import rows as _all
 from headrace.graph.api.public_training import TRAINING
 from headrace.graph.api.public_values import VALUES
 
+_NUMBERS = (
+    "DType as_dtype float16 half float32 float64 double bfloat16 int8 int16 int32 int64 uint8 "
+    "uint16 uint32 uint64 bool string complex64 complex128 resource variant qint8 qint16 qint32 "
+    "quint8 quint16 QUANTIZED_DTYPES"
+)
 _DTYPES = {
     **_all(
         "=headrace.formats.dtypes",
-        "DType as_dtype float16 half float32 float64 double bfloat16 int8 int16 int32 int64 uint8 "
-        "uint16 uint32 uint64 bool string complex64 complex128 resource variant qint8 qint16 "
-        "qint32 quint8 quint16 QUANTIZED_DTYPES",
+        _NUMBERS,
     ),
-    "dtypes": "=headrace.formats.dtypes:",
+    **_all("=headrace.formats.dtypes", _NUMBERS, "dtypes"),
+    **_all("ops.elementwise.elementwise", "cast saturate_cast complex", "dtypes"),
+    "dtypes.as_string": "ops.strings",
 }
 
 _GRAPH = {
@@ -111,7 +118,24 @@ _CONTROL_FLOW = {
     **_all("control_flow.case", "case switch_case"),
     "Assert": "control_flow.assertion",
     **_all("control_flow.while_loop", "while_loop"),
+    "TensorArray": "ops.tensor_arrays.tensor_array",
+    "map_fn": "functional.map_fn",
+    **_all("functional.folds", "foldl foldr scan"),
     "debugging.Assert": "control_flow.assertion",
+}
+
+_FUNCTIONS = {
+    "function": "functions.function",
+    **_all(
+        "functions.defun",
+        "Defun Declare get_extra_vars get_extra_inputs get_extra_args",
+        space="functions",
+    ),
+    **_all(
+        "functions.functional_ops",
+        "If While For Case Gradient partitioned_call remote_call symbolic_gradient",
+        space="functions",
+    ),
 }
 
 _STATE = {
@@ -168,6 +192,17 @@ _QUEUES = {
         space="queue",
     ),
     **_all("ops.script", "py_func numpy_function"),
+    **_all(
+        "ops.synchronisation.accumulators",
+        "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
+    ),
+    "sparse.SparseConditionalAccumulator": "ops.synchronisation.accumulators",
+    "contrib.staging.StagingArea": "ops.synchronisation.staging_areas",
+    "CriticalSection": "ops.synchronisation.critical_section",
+    **_all(
+        "ops.synchronisation.session_handles",
+        "get_session_handle get_session_tensor delete_session_tensor",
+    ),
 }
 
 _ARITHMETIC = {
@@ -216,8 +251,10 @@ _ARITHMETIC = {
         "math",
     ),
     "nn.top_k": "ops.reduction",
-    **_all("ops.matmul.matmul", "matmul tensordot einsum"),
-    **_all("ops.matmul.matmul", "matmul matvec tensordot einsum", "linalg"),
+    **_all("ops.matmul.matmul", "matmul einsum"),
+    **_all("ops.matmul.matmul", "matmul matvec einsum", "linalg"),
+    **_all("ops.matmul.tensordot", "tensordot"),
+    **_all("ops.matmul.tensordot", "tensordot", "linalg"),
     **_all(
         "ops.arrays.placeholders",
         "placeholder placeholder_with_default sparse_placeholder stop_gradient guarantee_const "
@@ -327,6 +364,8 @@ _SUMMARIES = {
     **_all("summary.file_writer", "FileWriter FileWriterCache", "summary"),
     **_all("=headrace.formats.proto.summary_pb2", "Summary", "summary"),
     **_all("=headrace.formats.proto.event_pb2", "Event SessionLog", "summary"),
+    "train.Checkpoint": "checkpoints.object_checkpoint",
+    "train.CheckpointManager": "checkpoints.checkpoint_manager",
     "train.Saver": "checkpoints.saver",
     **_all("checkpoints.saver", "import_meta_graph export_meta_graph", "train"),
     "train.SaverDef": "=headrace.formats.proto.variable_pb2",
@@ -375,6 +414,7 @@ _SAVED_MODEL = {
 }
 
 PUBLIC: dict[str, str] = {
+    **CONTRIB,
     **VALUES,
     **TRAINING,
     **_SAVED_MODEL,
@@ -388,6 +428,8 @@ PUBLIC: dict[str, str] = {
     **_GRAPH,
     **_SESSION,
     **_CONTROL_FLOW,
+    **_FUNCTIONS,
     **_STATE,
     **_QUEUES,
+    **INPUT,
 }

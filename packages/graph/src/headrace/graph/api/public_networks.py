@@ -131,7 +131,13 @@ _RECURRENT = {
         "MultiRNNCell DropoutWrapper ResidualWrapper DeviceWrapper",
         "nn.rnn_cell",
     ),
-    **rows("rnn_cells.static_rnn", "static_rnn static_bidirectional_rnn", "nn"),
+    **rows(
+        "rnn_cells.static_rnn",
+        "static_rnn static_bidirectional_rnn static_state_saving_rnn",
+        "nn",
+    ),
+    **rows("rnn_cells.dynamic_rnn", "dynamic_rnn bidirectional_dynamic_rnn", "nn"),
+    "nn.raw_rnn": "rnn_cells.raw_rnn",
 }
 _CTC = {
     **rows(

@@ -44,6 +44,7 @@ _STEPS = {
 _SESSIONS = {
     **rows("training.coordinator", "Coordinator LooperThread", "train"),
     "train.Scaffold": "training.scaffold",
+    "train.SyncReplicasOptimizer": "training.sync_replicas",
     "train.SessionManager": "training.session_manager",
     **rows(
         "training.monitored_session",
@@ -83,12 +84,20 @@ _FILES = {
         "MakeDirs MkDir Remove Rename Stat Walk",
         "gfile",
     ),
-    **rows("ops.files", "read_file write_file matching_files"),
+    **rows(
+        "platform.path_functions",
+        "copy exists glob isdir listdir makedirs mkdir remove rename rmtree stat walk",
+        "io.gfile",
+    ),
+    "io.gfile.GFile": "platform.gfile",
+    **rows(
+        "platform.resource_loader",
+        "get_data_files_path get_path_to_datafile get_root_dir_with_all_resources load_resource "
+        "readahead_file_path",
+        "resource_loader",
+    ),
     **rows("ops.queues", "QueueBase PaddingFIFOQueue PriorityQueue RandomShuffleQueue", "io"),
     "io.encode_png": "ops.image.codecs",
-    **rows("ops.files", "read_file write_file matching_files", "io"),
-    "train.match_filenames_once": "training.input",
-    "io.match_filenames_once": "training.input",
     "train.write_graph": "training.graph_writing",
     "io.write_graph": "training.graph_writing",
     "train.summary_iterator": "platform.record_io",
@@ -133,6 +142,13 @@ _SWITCHES = {
     "OpError": "=headrace.formats.errors",
     "get_logger": "platform.logging",
     "VERSION": "api.version:__version__",
+    "version.VERSION": "api.version:__version__",
+    "version.PACKAGE_VERSION": "api.version",
+    **rows(
+        "framework.graph_codec",
+        "GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER",
+        "version",
+    ),
     **rows("=headrace.formats.proto.cluster_pb2", "ClusterDef JobDef", "train"),
     "train.ServerDef": "=headrace.formats.proto.server_pb2",
 }

@@ -100,11 +100,25 @@ _TEXT = {
     ),
 }
 
-_PARSING = (
-    "decode_raw decode_compressed decode_csv decode_json_example parse_tensor serialize_tensor "
-    "parse_example parse_single_example parse_single_sequence_example FixedLenFeature "
-    "FixedLenSequenceFeature VarLenFeature SparseFeature"
+_DECODING = (
+    "decode_raw decode_compressed decode_csv decode_json_example parse_tensor serialize_tensor"
 )
+_EXAMPLES = "parse_example parse_single_example"
+_FEATURES = "FixedLenFeature FixedLenSequenceFeature VarLenFeature SparseFeature"
+_PARSING = {
+    **rows("ops.parsing.decoding", _DECODING),
+    **rows("ops.parsing.decoding", _DECODING, "io"),
+    **rows("ops.parsing.examples", _EXAMPLES),
+    **rows("ops.parsing.examples", _EXAMPLES, "io"),
+    "parse_single_sequence_example": "ops.parsing.sequence_examples",
+    **rows(
+        "ops.parsing.sequence_examples",
+        "parse_sequence_example parse_single_sequence_example",
+        "io",
+    ),
+    **rows("ops.parsing.features", _FEATURES),
+    **rows("ops.parsing.features", _FEATURES, "io"),
+}
 
 _CHECKS = (
     "assert_equal assert_greater assert_greater_equal assert_integer assert_less assert_less_equal "
@@ -164,7 +178,6 @@ VALUES: dict[str, str] = {
     **_BY_INDEX,
     **_SPARSE,
     **_TEXT,
-    **rows("ops.parsing", _PARSING),
-    **rows("ops.parsing", _PARSING, "io"),
+    **_PARSING,
     **_SPOKEN,
 }

@@ -1,4 +1,4 @@
-"""The version of the installed package."""
+"""The version of the API, and that of the installed package."""
 
 from __future__ import annotations
 
@@ -12,4 +12,5 @@ def _installed() -> str:
         return "0+unknown"
 
 
-__version__ = _installed()
+__version__ = "1.15.0"  # of TensorFlow's API; programs compare it
+PACKAGE_VERSION = _installed()

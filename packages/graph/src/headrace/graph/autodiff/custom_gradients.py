@@ -99,10 +99,12 @@ def _takes_variables(grad_fn: Callable[..., Any]) -> bool:
 
 def _variables_between(results: list[Tensor], args: list[Tensor]) -> list[Any]:
     """Returns the trainable variables that the results use other than through the arguments."""
-    graph = get_default_graph()
+    graph: Any = get_default_graph()
     keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
     known = {v.op: v for key in keys for v in graph.get_collection(key)}
     stop = {a.op for a in args}
+    if graph.building_function:  # it reads a variable through the placeholder of its handle
+        known.update({inner.op: known[t.op] for t, inner in graph.captures if t.op in known})
     found: dict[Any, Any] = {}
     seen: set[Operation] = set()
     stack = [r.op for r in results]

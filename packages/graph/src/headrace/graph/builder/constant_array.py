@@ -20,6 +20,8 @@ def make_array(
     Raises: as `constant`.
     """
     requested = None if dtype is None else as_dtype(dtype).base_dtype
+    if value is None:
+        raise ValueError("None values not supported.")
     if hasattr(value, "tensor_shape"):  # TensorProto
         from headrace.formats import tensor_codec
 
@@ -136,12 +138,12 @@ def _python_fits(kinds: set[str], requested: DType) -> bool:
         return not kinds
     if requested.is_bool:
         return kinds <= {"bool", "numpy"}
-    if requested.is_complex:
-        return "bool" not in kinds
+    if requested.is_complex:  # in Python, bools are numbers
+        return True
     if requested.is_floating:
-        return not kinds & {"bool", "complex"}
+        return "complex" not in kinds
     if requested.is_integer or requested.is_quantized:
-        return not kinds & {"bool", "complex", "float"}
+        return not kinds & {"complex", "float"}
     return False
 
 

@@ -142,7 +142,7 @@ def _build(
             f"{template.name} got unexpected attributes {', '.join(sorted(unknown))}: it has "
             f"{', '.join([a.name for a in template.attrs]) or 'none'}"
         )
-    owner = _graph_of_inputs(graph, inputs)
+    owner = graph if graph.building_function else _graph_of_inputs(graph, inputs)
     if owner is not graph:
         with owner.as_default():
             return _build_in(template, owner, inputs, name, attrs)
@@ -162,6 +162,10 @@ def _build_in(
     local.scope = scope.named(full)  # converted inputs are named under the node
     try:
         tensors, types = convert_inputs(template, inputs, attrs)
+        if graph.building_function:
+            tensors = graph.captured(tensors)
+        if template.has_function:
+            attrs = _with_functions_added(template, graph, attrs)
         attr_set = attr_set_of(template, tensors, types, attrs)
         flat = flatten_inputs(template, tensors)
         if scope.context is not None:
@@ -174,6 +178,26 @@ def _build_in(
     return pack_outputs(
         template, attr_set, add_node(graph, scope, template.name, flat, attr_set, full)
     )
+
+
+def _with_functions_added(
+    template: OpTemplate, graph: Any, attrs: dict[str, Any]
+) -> dict[str, Any]:
+    """Adds the functions among the attributes to the graph; returns attributes with their names."""
+
+    def name_of(value: Any) -> Any:
+        if hasattr(value, "add_to_graph"):
+            value.add_to_graph(graph)
+            return value.name
+        return value
+
+    changed = dict(attrs)
+    for attr in template.attrs:
+        if attr.name in attrs and attr.kind == "func":
+            changed[attr.name] = name_of(attrs[attr.name])
+        elif attr.name in attrs and attr.kind == "list(func)":
+            changed[attr.name] = [name_of(value) for value in attrs[attr.name]]
+    return changed
 
 
 def _colocate_with_refs(template: OpTemplate, tensors: list[Any], scope: Scope) -> Scope:

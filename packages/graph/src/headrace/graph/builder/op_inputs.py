@@ -81,10 +81,18 @@ def _convert_one(
             tensor = convert_to_tensor(
                 value, dtype, name=arg.name, preferred_dtype=preferred, as_ref=arg.is_ref
             )
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
+            raise ValueError(
+                f"Tried to convert '{arg.name}' of {template.name} to a tensor and failed. "
+                f"Error: {error}"
+            ) from error
+        except TypeError as error:
             if dtype is None:
                 raise
-            raise _conversion_error(template, arg, value, dtype, error) from error
+            raise TypeError(
+                f"Expected {dtype.name} passed to parameter '{arg.name}' of op '{template.name}', "
+                f"got {value!r} of type '{type(value).__name__}' instead. Error: {error}"
+            ) from error
     _check_type(template, arg, tensor, requested, inferred_from)
     if attr and attr not in known:
         number = tensor.dtype.base_dtype.as_datatype_enum
@@ -92,15 +100,6 @@ def _convert_one(
     if attr:
         inferred_from.setdefault(attr, arg.name)
     return tensor
-
-
-def _conversion_error(
-    template: OpTemplate, arg: Arg, value: Any, dtype: DType, error: Exception
-) -> Exception:
-    message = (
-        f"{template.name}: input {arg.name!r} must be of type {dtype.name}, got {value!r}: {error}"
-    )
-    return TypeError(message) if isinstance(error, TypeError) else ValueError(message)
 
 
 def _check_type(

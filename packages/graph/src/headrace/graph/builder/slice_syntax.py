@@ -82,7 +82,7 @@ def _position(value: Any, default: int) -> Any:
             raise TypeError("cannot slice by an unknown Dimension: use hr.shape(x)[i]")
         return value.value
     if isinstance(value, bool):
-        raise TypeError(f"Value passed for index is a bool: {value!r}")
+        raise ValueError("mask cannot be scalar.")
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iu":

@@ -7,21 +7,27 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats.bundle_files import bundle_exists
 from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.errors import NotFoundError
-from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint
+from headrace.formats.proto.types_pb2 import DataType
+from headrace.formats.slice_file import SliceFileReader
+from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint, local_path
 
 
 class CheckpointReader:
     """Reads the tensors of a checkpoint.
 
     Args:
-      filepattern: prefix of the checkpoint.
+      filepattern: prefix of the checkpoint, or a pattern of its files in format V1.
     Raises: NotFoundError if there is no such checkpoint; DataLossError if its index is corrupted.
     """
 
     def __init__(self, filepattern: str | os.PathLike[str]) -> None:
-        self._reader = BundleReader(filepattern)
+        path = local_path(filepattern)
+        self._reader: BundleReader | SliceFileReader = (
+            BundleReader(path) if bundle_exists(path) else SliceFileReader(path)
+        )
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Returns whether the checkpoint has a tensor of this name."""
@@ -32,6 +38,10 @@ class CheckpointReader:
 
         Raises: NotFoundError for an unknown name; DataLossError if its bytes are corrupted.
         """
+        if tensor_str not in self._reader:
+            raise NotFoundError(
+                None, None, f"Key {tensor_str} not found in checkpoint {self._reader.prefix}"
+            )
         return self._reader.read(tensor_str)
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -43,12 +53,13 @@ class CheckpointReader:
         return {name: self._reader.dtype(name) for name in self._reader.names()}
 
     def debug_string(self) -> bytes:
-        """Returns one line per tensor: name, dtype and shape."""
-        lines = [
-            f"{name} ({self._reader.dtype(name).name}) {list(self._reader.shape(name))}"
-            for name in self._reader.names()
-        ]
-        return "\n".join(lines).encode()
+        """Returns one line per tensor: name, DataType and shape, such as `w (DT_FLOAT) [2,3]`."""
+        lines = []
+        for name in self._reader.names():
+            kind = DataType.Name(int(self._reader.dtype(name)))
+            sizes = ",".join(map(str, self._reader.shape(name)))
+            lines.append(f"{name} ({kind}) [{sizes}]\n")
+        return "".join(lines).encode()
 
 
 def new_checkpoint_reader(filepattern: str | os.PathLike[str]) -> CheckpointReader:
@@ -61,7 +72,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
 
     Raises: ValueError if the folder has no checkpoint; as CheckpointReader.
     """
-    path = os.fspath(ckpt_dir_or_file)
+    path = local_path(ckpt_dir_or_file)
     if os.path.isdir(path):
         found = latest_checkpoint(path)
         if found is None:

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import glob
 import os
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.bundle_files import bundle_exists, bundle_files, index_path, remove
+from headrace.formats.errors import UnimplementedError
 from headrace.formats.proto.checkpoint_state_pb2 import CheckpointState
 from headrace.graph.platform.atomic_write import write_atomically
+
+
+def local_path(path: str | os.PathLike[str]) -> str:
+    """Returns a path without the scheme "file://".
+
+    Raises: UnimplementedError for a file system that is not local, such as "gs://".
+    """
+    text = os.fspath(path)
+    scheme, separator, rest = text.partition("://")
+    if not separator or not scheme.isalnum():
+        return text
+    if scheme != "file":
+        raise UnimplementedError(
+            None, None, f"File system scheme '{scheme}' not implemented (file: '{text}')"
+        )
+    return rest
 
 
 def _state_path(folder: str, latest_filename: str | None) -> str:
@@ -31,15 +47,13 @@ def generate_checkpoint_state_proto(
     folder = os.fspath(save_dir)
     paths = list(all_model_checkpoint_paths or [])
     times = list(all_model_checkpoint_timestamps or [])
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
     if times and len(times) != len(paths):
         raise ValueError(
             "Checkpoint timestamps, if provided, must match checkpoint paths "
-            f"(given paths {paths} and timestamps {times})"
+            f"(got paths {paths} and timestamps {times})"
         )
-    if not paths or paths[-1] != model_checkpoint_path:
-        paths.append(model_checkpoint_path)
-        if times:
-            times.append(time.time())
     if not os.path.isabs(folder):
         paths = [p if os.path.isabs(p) else os.path.relpath(p, folder) for p in paths]
         if not os.path.isabs(model_checkpoint_path):
@@ -109,7 +123,7 @@ def get_checkpoint_state(
     """
     from google.protobuf import text_format
 
-    folder = os.fspath(checkpoint_dir)
+    folder = local_path(checkpoint_dir)
     path = _state_path(folder, latest_filename)
     try:
         with open(path, encoding="utf-8") as stream:
@@ -144,8 +158,9 @@ def latest_checkpoint(
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
-    """Returns whether a checkpoint with this prefix exists."""
-    return bundle_exists(checkpoint_prefix) or bool(glob.glob(os.fspath(checkpoint_prefix)))
+    """Returns whether a checkpoint with this prefix exists, or files of format V1 match it."""
+    path = local_path(checkpoint_prefix)
+    return bundle_exists(path) or bool(glob.glob(path))
 
 
 def remove_checkpoint(
@@ -156,11 +171,12 @@ def remove_checkpoint(
     """Removes the files of a checkpoint and of its MetaGraphDef; missing files are ignored.
 
     Args:
-      checkpoint_prefix: prefix of the checkpoint.
-      checkpoint_format_version: ignored: there is one format.
+      checkpoint_prefix: prefix of the checkpoint, or a pattern of its files in format V1.
+      checkpoint_format_version: 1 or 2.
     """
-    remove(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
-    for path in bundle_files(checkpoint_prefix):
+    prefix = local_path(checkpoint_prefix)
+    remove(meta_graph_filename(prefix, meta_graph_suffix))
+    for path in bundle_files(prefix) if checkpoint_format_version == 2 else glob.glob(prefix):
         remove(path)
 
 
@@ -169,11 +185,11 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
 
     Missing checkpoints are omitted.
     """
-    return [
-        os.path.getmtime(index_path(prefix))
-        for prefix in checkpoint_prefixes
-        if bundle_exists(prefix)
-    ]
+    times = []
+    for prefix in map(local_path, checkpoint_prefixes):
+        found = [index_path(prefix)] if bundle_exists(prefix) else glob.glob(prefix)
+        times += [max(map(os.path.getmtime, found))] if found else []
+    return times
 
 
 def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:

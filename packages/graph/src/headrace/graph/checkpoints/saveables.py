@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.scopes import device
 from headrace.graph.typing.aliases import DTypeLike
 from headrace.graph.variables.partitioned_variable import PartitionedVariable
 
@@ -71,7 +72,7 @@ class VariableSaveable(SaveableObject):
     def __init__(self, variable: Any, slice_spec: str, name: str) -> None:
         self._variable = variable
         is_resource = hasattr(variable, "handle")
-        tensor: Callable[[], Tensor] = variable.read_value if is_resource else variable._ref
+        tensor = variable._graph_element if is_resource else variable._ref()
         spec = SaveSpec(tensor, slice_spec, name, variable.dtype)
         super().__init__(variable.op, [spec], name)
 
@@ -83,6 +84,8 @@ class VariableSaveable(SaveableObject):
         if hasattr(self._variable, "handle"):
             if restored_shapes is None and shape.is_fully_defined():
                 value.set_shape(shape)
+            with device(self._variable.op.device or None):
+                value = op("Identity", value)
             return op("AssignVariableOp", self._variable.handle, value, dtype=self._variable.dtype)
         validate = restored_shapes is None and shape.is_fully_defined()
         return op("Assign", self._variable._ref(), value, validate_shape=validate)
@@ -108,6 +111,11 @@ def saveables_of(found: Any) -> list[SaveableObject]:
             raise ValueError(f"At least two variables have the same name: {value.name}")
         seen.add(id(value))
         out.extend(_saveable_of(key, value))
+    objects: set[Any] = set()
+    for saveable in out:
+        if saveable.op in objects:
+            raise ValueError(f"The same saveable will be restored with two names: {saveable.name}")
+        objects.add(saveable.op)
     keys: set[tuple[str, str]] = set()
     for spec in [spec for saveable in out for spec in saveable.specs]:
         if (spec.name, spec.slice_spec) in keys:

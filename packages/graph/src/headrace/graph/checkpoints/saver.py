@@ -11,15 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats.bundle_files import bundle_exists
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.slice_file import SliceFileReader
 from headrace.graph.checkpoints.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_mtimes,
+    local_path,
     meta_graph_filename,
     remove_checkpoint,
     update_checkpoint_state,
 )
-from headrace.graph.checkpoints.save_nodes import add_save_nodes
+from headrace.graph.checkpoints.restored_values import ReaderByFullName, values_to_restore
+from headrace.graph.checkpoints.save_nodes import V1, V2, SaveOptions, add_save_nodes
 from headrace.graph.checkpoints.saveables import saveables_of
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
@@ -29,8 +33,6 @@ from headrace.graph.serialization import meta_graph
 from headrace.graph.serialization.message_origin import SAVER_DEF, MessageOrigin
 from headrace.graph.typing.aliases import Path, Proto, SessionLike
 
-_V2 = 2
-
 
 class Saver:
     """Saves and restores variables.
@@ -39,7 +41,7 @@ class Saver:
       var_list: list of variables, or a dict from names in the checkpoint to variables; all saveable
         variables by default.
       reshape: reshape restored values to the shapes of the variables.
-      sharded: one file for each device; not supported.
+      sharded: write a file for each device.
       max_to_keep: number of recent checkpoints to keep; 0 or None keeps all.
       keep_checkpoint_every_n_hours: interval in hours at which one checkpoint is kept permanently.
       name: name scope of the nodes.
@@ -48,7 +50,10 @@ class Saver:
       builder: not supported.
       defer_build: add the nodes in `build` instead of the constructor.
       allow_empty: accept a graph without variables.
+      write_version: format of the files, SaverDef.V1 or V2; both are read.
+      pad_step_number: write step numbers with eight digits.
       save_relative_paths: write relative paths to the file `checkpoint`.
+      filename: default path of the checkpoint.
     Raises: ValueError if there are no variables, two variables have the same name, or an argument
       is not supported; TypeError for objects that cannot be saved.
     """
@@ -66,7 +71,7 @@ class Saver:
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
-        write_version: int = _V2,
+        write_version: int = V2,
         pad_step_number: bool = False,
         save_relative_paths: bool = False,
         filename: str | None = None,
@@ -76,21 +81,14 @@ class Saver:
                 "If `var_list` is provided then build cannot be deferred. "
                 "Either set defer_build=False or var_list=None."
             )
-        if sharded or builder is not None:
-            raise NotImplementedError(
-                "Saver: sharded checkpoints and custom builders are not supported; "
-                "leave sharded and builder out"
-            )
-        if write_version != _V2:
-            raise NotImplementedError(
-                f"Saver: write_version {write_version} is not supported; V2 (2) is the one format"
-            )
+        if builder is not None:
+            raise NotImplementedError("Saver: custom builders are not supported; leave builder out")
+        if write_version not in (V1, V2):
+            raise ValueError(f"write_version must be SaverDef.V1 or V2, not {write_version}")
         self._var_list = var_list
-        self._reshape = reshape
+        self._options = SaveOptions(name, filename, reshape, sharded, write_version)
         self._max_to_keep = max_to_keep or 0
         self._keep_hours = keep_checkpoint_every_n_hours
-        self._name = name
-        self._filename = filename
         self._allow_empty = allow_empty
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
@@ -105,6 +103,8 @@ class Saver:
             self.build()
 
     def _use_saver_def(self, saver_def: Any) -> None:
+        if not hasattr(saver_def, "save_tensor_name"):
+            raise ValueError(f"saver_def must be a saver_pb2.SaverDef: {saver_def}")
         if not saver_def.save_tensor_name or not saver_def.restore_op_name:
             raise ValueError(f"saver_def names no save or restore node: {saver_def}")
         self.saver_def = saver_def
@@ -129,9 +129,7 @@ class Saver:
                 raise ValueError("No variables to save")
             self._is_empty = True
             return
-        self.saver_def = add_save_nodes(
-            saveables_of(found), self._name, self._filename, self._reshape
-        )
+        self.saver_def = add_save_nodes(saveables_of(found), self._options)
         self.saver_def.max_to_keep = self._max_to_keep
         self.saver_def.keep_checkpoint_every_n_hours = self._keep_hours
 
@@ -170,6 +168,8 @@ class Saver:
           OpErrors of the step.
         """
         self._check_built()
+        if not hasattr(sess, "run"):
+            raise TypeError(f"'sess' must be a Session; {sess}")
         path = os.fspath(save_path)
         latest_filename = latest_filename or "checkpoint"
         if os.path.split(latest_filename)[0]:
@@ -187,40 +187,43 @@ class Saver:
                     global_step = sess.run(global_step)
                 step = int(global_step)
                 path = f"{path}-{step:08d}" if self._pad_step_number else f"{path}-{step}"
-            folder = os.path.dirname(path)
-            if folder and not os.path.isdir(folder):
-                raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
+            local = local_path(path)
+            make_folder(os.path.dirname(local), path)
             saved: str | None = None
             if not self._is_empty:
-                saved = _text(
-                    sess.run(
-                        self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path}
-                    )
-                )
+                feeds = {self.saver_def.filename_tensor_name: local}
+                saved = _text(sess.run(self.saver_def.save_tensor_name, feeds))
                 if write_state:
-                    self._record(saved, meta_graph_suffix)
-                    update_checkpoint_state(
-                        folder or ".",
-                        saved,
-                        self.last_checkpoints,
-                        latest_filename,
-                        [stamp for _, stamp in self._last_checkpoints],
-                        save_relative_paths=self._save_relative_paths,
-                    )
-                    self._remove_old(meta_graph_suffix)
+                    self._write_state(saved, latest_filename, meta_graph_suffix)
+                saved = path[: len(path) - len(local)] + saved
             if write_meta_graph:
                 with sess.graph.as_default():
                     self.export_meta_graph(
-                        meta_graph_filename(path, meta_graph_suffix),
+                        meta_graph_filename(local, meta_graph_suffix),
                         strip_default_attrs=strip_default_attrs,
                     )
             return saved
 
-    def _record(self, path: str, suffix: str) -> None:
+    def _write_state(self, saved: str, latest_filename: str, meta_graph_suffix: str) -> None:
+        """Updates the file that lists the checkpoints, and removes the oldest one."""
+        self._record(saved)
+        update_checkpoint_state(
+            os.path.dirname(saved) or ".",
+            saved,
+            self.last_checkpoints,
+            latest_filename,
+            [stamp for _, stamp in self._last_checkpoints],
+            save_relative_paths=self._save_relative_paths,
+        )
+        self._remove_old(meta_graph_suffix)
+
+    def _record(self, path: str) -> None:
+        self._to_remove: list[str] = []
+        if not self._max_to_keep:  # as in TensorFlow, the list is of those that may be removed
+            return
         self._last_checkpoints = [c for c in self._last_checkpoints if c[0] != path]
         self._last_checkpoints.append((path, time.time()))
-        self._to_remove: list[str] = []
-        if self._max_to_keep and len(self._last_checkpoints) > self._max_to_keep:
+        if len(self._last_checkpoints) > self._max_to_keep:
             oldest, stamp = self._last_checkpoints.pop(0)
             if stamp > self._next_kept:
                 self._next_kept += self._keep_hours * 3600
@@ -230,7 +233,7 @@ class Saver:
     def _remove_old(self, suffix: str) -> None:
         for path in self._to_remove:
             try:
-                remove_checkpoint(path, meta_graph_suffix=suffix)
+                remove_checkpoint(path, self.saver_def.version or V1, suffix)
             except OSError as error:
                 import warnings
 
@@ -273,12 +276,19 @@ class Saver:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
-        path = os.fspath(save_path)
+        path = local_path(save_path)
         if not checkpoint_exists(path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
+        feeds: dict[Any, Any] = {self.saver_def.filename_tensor_name: path}
         try:
-            sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: path})
+            if not bundle_exists(path):
+                reader = SliceFileReader(path)
+                restore = self.saver_def.restore_op_name
+                feeds.update(values_to_restore(sess.graph, restore, reader))
+            sess.run(self.saver_def.restore_op_name, feeds)
         except NotFoundError as error:
+            if self._restore_by_full_name(sess, path):
+                return
             raise NotFoundError(
                 error.node_def,
                 error.op,
@@ -292,6 +302,17 @@ class Saver:
                 "Restoring from checkpoint failed. This is most likely due to a mismatch between "
                 f"the current graph and the graph from the checkpoint: {error.message}",
             ) from error
+
+    def _restore_by_full_name(self, sess: SessionLike, path: str) -> bool:
+        """Restores from a checkpoint of objects (train.Checkpoint); returns whether it is one."""
+        try:
+            reader = ReaderByFullName(path)
+            restore = self.saver_def.restore_op_name
+            feeds = values_to_restore(sess.graph, restore, reader)
+        except NotFoundError:
+            return False
+        sess.run(restore, {**feeds, self.saver_def.filename_tensor_name: path})
+        return True
 
     # ---- messages ----
 
@@ -342,6 +363,17 @@ class Saver:
             clear_extraneous_savers=clear_extraneous_savers,
             strip_default_attrs=strip_default_attrs,
         )
+
+
+def make_folder(folder: str, path: str) -> None:
+    """Makes the last missing folder of a path. Raises: ValueError if more are missing."""
+    if folder and not os.path.isdir(folder):
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            pass
+        except OSError:
+            raise ValueError(f"Parent directory of {path} doesn't exist, can't save.") from None
 
 
 def _text(value: Any) -> str:
@@ -433,5 +465,8 @@ meta_graph.register_proto_function(
     GraphKeys.SAVERS, _saver_def_class, Saver.to_proto, Saver.from_proto
 )
 
-for _kind in ("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"):
+for _kind in (
+    "Save SaveSlices SaveV2 Restore RestoreSlice RestoreV2 MergeV2Checkpoints ShardedFilename "
+    "ShardedFilespec"
+).split():
     no_gradient(_kind, "a file has no gradient")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from headrace.formats.errors import OpError
+from headrace.graph.client.cost_graph import CostModel, add_cost_graph
 from headrace.graph.client.feeds import as_feed, feed_tensor, flat_feeds, resolve
 from headrace.graph.client.fetches import FetchPlan, structure_key
 from headrace.graph.client.partial_runs import PartialRuns
 from headrace.graph.client.service import as_target, as_text, open_service, serialized
+from headrace.graph.client.tensor_handles import TensorHandle, delete_dead, handles_among
 from headrace.graph.framework.default_session import AsDefault, session_stack
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_codec import graph_wire
@@ -26,16 +29,20 @@ _RECENT_PLANS = 128  # in each of two generations
 class _Run:
     """A prepared run of a session: tensors to feed, the step to call, the structure to return."""
 
-    __slots__ = ("build", "feeds", "flat", "fed", "single", "step")
+    __slots__ = ("build", "feeds", "flat", "fed", "handles", "session", "single", "step")
 
-    def __init__(self, step: Any, feeds: list[Tensor], plan: FetchPlan) -> None:
+    def __init__(
+        self, step: Any, feeds: list[Tensor], plan: FetchPlan, session: BaseSession
+    ) -> None:
         self.step = step
         self.feeds = feeds
         # Fetches that are also fed return the fed values.
         self.fed = [(i, feeds.index(t)) for i, t in enumerate(plan.tensors) if t in feeds]
         self.build = plan.build
-        self.single = plan.single and not self.fed
-        self.flat = plan.flat and not self.fed
+        self.handles = handles_among(plan.tensors)
+        self.session = weakref.ref(session)  # which owns this run
+        self.single = plan.single and not self.fed and not self.handles
+        self.flat = plan.flat and not self.fed and not self.handles
 
     def result(self, values: list[Any], arrays: Any) -> Any:
         """Returns the caller's structure, from fetched values and fed arrays."""
@@ -48,6 +55,10 @@ class _Run:
             for position, feed in self.fed:
                 # A copy: the caller may modify the fed array later.
                 values.insert(position, np.array(arrays[feed])[()])
+        if self.handles:
+            values = list(values)
+            for position, dtype in self.handles:
+                values[position] = TensorHandle(values[position], dtype, self.session())
         return self.build(values)
 
 
@@ -76,9 +87,13 @@ class BaseSession:
         self._runs: dict[Any, _Run] = {}
         self._older_runs: dict[Any, _Run] = {}
         self._extended = 0
+        self._library: bytes | None = None  # the functions that the service has
         self._changes_seen = 0
         self._partial_runs = PartialRuns()
+        self._dead_handles: list[str] = []  # of TensorHandles that no longer exist
+        self._handle_nodes: dict[Any, Any] = {}
         self._service = open_service(self._target, config)
+        self._cost_model = CostModel(config)
         self._closed = False
 
     @property
@@ -151,6 +166,8 @@ class BaseSession:
                 pass
         if found is None or self._closed:
             return self._run_any(key, fetches, feed_dict, options, run_metadata)
+        if self._dead_handles:
+            delete_dead(self)
         if feed_dict:
             arrays: Any = []
             for tensor, value in zip(found.feeds, feed_dict.values()):
@@ -225,12 +242,17 @@ class BaseSession:
         except OpError as error:
             self._locate(error)
             raise
-        return _Run(step, feeds, plan)
+        return _Run(step, feeds, plan, self)
 
     def _traced(self, run: _Run, arrays: Any, options: Any, run_metadata: Any) -> list[Any]:
+        from headrace.formats.proto.run_pb2 import RunOptions
+
         wire = b"" if options is None else serialized(options, "options", "RunOptions")
         if run_metadata is not None and not hasattr(run_metadata, "ParseFromString"):
             raise TypeError(f"run_metadata must be a RunMetadata, not {run_metadata!r}")
+        measured = run_metadata is not None and self._cost_model.is_due()
+        if measured and not getattr(options, "trace_level", 0):
+            wire += RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
         try:
             values, metadata = run.step.run(arrays, wire)
         except OpError as error:
@@ -238,6 +260,8 @@ class BaseSession:
             raise
         if run_metadata is not None:
             run_metadata.ParseFromString(metadata)
+            if measured:
+                add_cost_graph(self._graph, run_metadata)
         return values
 
     def _check_usable(self) -> None:
@@ -258,7 +282,9 @@ class BaseSession:
             if count == self._extended:
                 return
             try:
-                self._service.extend(graph_wire(graph, self._extended))
+                library = graph._library_wire()
+                self._service.extend(graph_wire(graph, self._extended, known_library=self._library))
+                self._library = library
             except OpError as error:
                 self._locate(error)
                 raise

@@ -45,6 +45,8 @@ def case(
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
+        if not isinstance(pair[0], Tensor) and not hasattr(pair[0], "dtype"):
+            raise TypeError(f"pred must be a Tensor, got: {pair[0]!r}")
         if not callable(pair[1]):
             raise TypeError(f"fn for pred {pair[0]!r} must be callable.")
     if default is not None and not callable(default):

@@ -58,9 +58,11 @@ def cond(
         pred = identity(pred, name="pred_id")
         for t in (p_true, p_false, pivot_true, pivot_false, pred):
             graph.prevent_fetching(t.op)
-        context_true, original_true, flat_true = _branch(pred, pivot_true, 1, true_fn, "true_fn")
+        context_true, original_true, flat_true = _branch(
+            pred, pivot_true, 1, true_fn, "true_fn", strict
+        )
         context_false, original_false, flat_false = _branch(
-            pred, pivot_false, 0, false_fn, "false_fn"
+            pred, pivot_false, 0, false_fn, "false_fn", strict
         )
         try:
             nest.assert_same_structure(original_true, original_false)
@@ -71,7 +73,7 @@ def cond(
         merges = []
         for number, (t, f) in enumerate(zip(flat_true, flat_false)):
             if t.dtype.base_dtype is not f.dtype.base_dtype:
-                raise TypeError(
+                raise ValueError(
                     "Outputs of true_fn and false_fn must have the same type(s). Received "
                     f"{t.dtype.name} from true_fn and {f.dtype.name} from false_fn "
                     f"for output {number}."
@@ -80,14 +82,16 @@ def cond(
         if context_true.outer_context is None:
             graph.add_to_collection(GraphKeys.COND_CONTEXT, context_true)
             graph.add_to_collection(GraphKeys.COND_CONTEXT, context_false)
-    result = packed(original_true, merges)
-    if not strict and isinstance(result, (list, tuple)) and len(result) == 1:
-        return result[0]
-    return result
+    return packed(original_true, merges)
 
 
 def _branch(
-    pred: Tensor, pivot: Tensor, number: int, function: Callable[[], Any], argument: str
+    pred: Tensor,
+    pivot: Tensor,
+    number: int,
+    function: Callable[[], Any],
+    argument: str,
+    strict: bool,
 ) -> Any:
     """Builds a branch; returns its context, the function's result, and the flat output tensors."""
     context = CondContext(pred, pivot, number)
@@ -95,6 +99,8 @@ def _branch(
         original = function()
         if original is None:
             raise ValueError(f"{argument} must have a return value.")
+        if not strict and isinstance(original, (list, tuple)) and len(original) == 1:
+            original = original[0]
         flat: list[Tensor] = []
         for leaf in nest.flatten(original):
             if isinstance(leaf, Operation):

@@ -13,7 +13,7 @@ from headrace.formats.dtypes import resource
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.context import CondContext, output_context
+from headrace.graph.control_flow.context import CondContext, entered_branch, output_context
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
@@ -22,49 +22,56 @@ from headrace.graph.framework.operation import Operation, Tensor
 @gradient("Merge")
 @gradient("RefMerge")
 def _merge(operation: Operation, grad: Any, _: Any) -> list[Any]:
-    parts: list[Any] = []
+    outside = output_context(operation)
+    branches = [output_context(source.op) for source in operation.inputs]
     switched: dict[Tensor, Any] = {}
-    for source in operation.inputs:
-        context = _branch_of(source.op, operation)
-        if context.pred not in switched:
-            switched[context.pred] = _switch(grad, context.pred)
-        parts.append(switched[context.pred][context.branch])
+    parts: list[Any] = []
+    for number, branch in enumerate(branches):
+        if isinstance(branch, CondContext) and branch.outer_context is outside is not branch:
+            if branch.pred not in switched:
+                switched[branch.pred] = _switch(grad, branch.pred)
+            parts.append(switched[branch.pred][branch.branch])
+        else:  # a Merge of a gradient, whose inputs are in no branch: it knows which one it took
+            taken = op("Equal", operation.outputs[1], number)
+            parts.append(_switch(grad, taken)[1])
     return parts
 
 
 @gradient("Switch")
 @gradient("RefSwitch")
 def _switch_gradient(operation: Operation, *grads: Any) -> list[Any]:
-    context = _branch_of(operation, operation)
-    mine = grads[context.branch]
+    context = entered_branch(operation)
+    pred = operation.inputs[1]
+    if context is not None:
+        branch, pivot = context.branch, context.pivot
+    else:  # a Switch of a gradient belongs to no branch
+        branch = 1 if grads[1] is not None else 0
+        pivot = None
+    mine = grads[branch]
     if mine is None:
         return [None, None]
-    outside = operation.outputs[1 - context.branch]
+    if pivot is None and grads[1 - branch] is not None:
+        return [_merged(list(grads), operation), None]
+    if pivot is None:
+        pivot = op("Identity", op("Switch", pred, pred)[branch])
+    outside = operation.outputs[1 - branch]
     pair: list[Any] = [None, None]
     # A gradient that does not depend on the branch must still be dead if the branch does not run.
-    with get_default_graph().control_dependencies([context.pivot.op]):
-        pair[context.branch] = _identity(mine)
-    pair[1 - context.branch] = _zeros_like_other_branch(outside, mine)
-    if isinstance(mine, IndexedSlices):
-        other = pair[1 - context.branch]
-        mine = pair[context.branch]
-        slices = IndexedSlices(
-            op("Merge", [mine.values, other.values])[0],
-            op("Merge", [mine.indices, other.indices])[0],
-            _shape_of(operation.inputs[0]),
-        )
-        return [slices, None]
-    return [op("Merge", pair)[0], None]
+    with get_default_graph().control_dependencies([pivot.op]):
+        pair[branch] = _identity(mine)
+    pair[1 - branch] = _zeros_like_other_branch(outside, mine)
+    return [_merged(pair, operation), None]
 
 
-def _branch_of(inside: Operation, operation: Operation) -> CondContext:
-    context = output_context(inside)
-    if not isinstance(context, CondContext):
-        raise LookupError(
-            f"{operation.type} '{operation.name}' belongs to no hr.cond: gradients go through "
-            "cond, case and switch_case only; cut the path with hr.stop_gradient"
-        )
-    return context
+def _merged(pair: list[Any], operation: Operation) -> Any:
+    one, other = pair
+    if not isinstance(one, IndexedSlices):
+        return op("Merge", pair)[0]
+    return IndexedSlices(
+        op("Merge", [one.values, other.values])[0],
+        op("Merge", [one.indices, other.indices])[0],
+        _shape_of(operation.inputs[0]),
+    )
 
 
 def _switch(grad: Any, pred: Tensor) -> tuple[Any, Any]:

@@ -56,6 +56,16 @@ def output_context(operation: Operation) -> ControlFlowContext | None:
     return context
 
 
+def entered_branch(switch: Operation) -> CondContext | None:
+    """Returns the branch that a Switch leads into, or None: a gradient's Switch may be in one."""
+    context = output_context(switch)
+    if isinstance(context, CondContext):
+        inner = switch.outputs[context.branch]
+        if any(inner is t for t in context.external_values.values()):
+            return context
+    return None
+
+
 class ControlFlowContext:
     """Base class of the contexts of cond branches and while loops.
 
@@ -300,6 +310,8 @@ class WhileContext(ControlFlowContext):
       back_prop: whether gradients are required.
       swap_memory: whether tensors kept for gradients may be moved to host memory.
     """
+
+    accumulators: Any = None  # what gradients keep of it: see loop_accumulators.py
 
     def __init__(
         self,

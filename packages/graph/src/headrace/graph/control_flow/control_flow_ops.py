@@ -118,7 +118,9 @@ def tuple(  # noqa: A001 - TF's name
         gating: list[Any] = []
         for t in tensors:
             if t is not None:
-                gating.append(t if isinstance(t, Operation) else t.op)
+                element = t if hasattr(t, "op") or isinstance(t, Operation) else None
+                element = convert_to_tensor(t) if element is None else element
+                gating.append(element if isinstance(element, Operation) else element.op)
         for c in control_inputs or ():
             if isinstance(c, Tensor):
                 c = c.op
@@ -173,8 +175,8 @@ def exit_frame(data: Tensor, name: str | None = None) -> Tensor:
 for _op_type in ("Enter", "Exit", "NextIteration", "RefEnter", "RefExit", "RefNextIteration"):
     gradient_not_implemented(
         _op_type,
-        "gradients through while_loop are not built yet; cut the path with "
-        "hr.stop_gradient, or unroll it in Python",
+        "it belongs to no hr.while_loop: gradients go through the loops that hr.while_loop builds, "
+        "or that a MetaGraph describes",
     )
-for _op_type in ("LoopCond", "NoOp", "ControlTrigger", "Abort"):
+for _op_type in ("LoopCond", "NoOp", "ControlTrigger", "Abort", "ToBool", "FakeParam"):
     no_gradient(_op_type, "it only steers the run")

@@ -12,10 +12,10 @@ from headrace.graph.control_flow.composite import packed, parts_of
 from headrace.graph.control_flow.context import (
     WhileContext,
     enter,
-    is_constant_enter,
     switch_ref_or_tensor,
 )
 from headrace.graph.control_flow.control_flow_ops import exit_frame, merge, ref_identity
+from headrace.graph.control_flow.loop_variables import depend_on_outer_pivot
 from headrace.graph.framework import nest
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
@@ -125,7 +125,7 @@ def _build_loop(
                 entered._shape = shape
                 graph.prevent_feeding(entered)
                 enters.append(entered)
-        _depend_on_outer_pivot(context, enters)
+        depend_on_outer_pivot(context, enters)
         context.place_enters(enters)
         context.values = set(enters)
         context.loop_enters = enters
@@ -156,19 +156,6 @@ def _build_loop(
         context.loop_exits = exits
         context.exit_result(exits)
     return packed(result, exits)
-
-
-def _depend_on_outer_pivot(context: WhileContext, enters: list[Tensor]) -> None:
-    """Makes invariants of a nested loop depend on the outer loop's pivot."""
-    outer = context.outer_context
-    pivot = None
-    while outer is not None and pivot is None:
-        pivot = outer.control_pivot
-        outer = outer.outer_context
-    if pivot is not None:
-        for tensor in enters:
-            if is_constant_enter(tensor.op.inputs[0].op):
-                tensor.op.control_inputs = (*tensor.op.control_inputs, pivot.op)
 
 
 def _invariants(loop_vars: Any, tensors: list[Tensor], invariants: Any) -> list[Shape]:

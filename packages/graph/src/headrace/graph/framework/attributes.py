@@ -39,6 +39,11 @@ class RawAttr:
         return hash(self.wire)
 
 
+def plain_or_raw(value: Any) -> Any:
+    """Returns a plain value unchanged, and an AttrValue message as a RawAttr."""
+    return RawAttr(value.SerializeToString()) if hasattr(value, "WhichOneof") else value
+
+
 class AttrSet:
     """The immutable attributes of a node; nodes of one op with equal attributes share an AttrSet.
 
@@ -205,8 +210,10 @@ def _plain_string(value: Any) -> str | bytes:
 
 
 def _plain_int(value: Any) -> int:
-    if isinstance(value, float):
+    if isinstance(value, DType):
         raise TypeError("give an integer")
+    if isinstance(value, float):
+        return int(value)  # as TensorFlow does: 4.0 / 2 is a size, too
     from headrace.graph.framework.tensor_shape import Dimension
 
     if isinstance(value, Dimension):
@@ -353,7 +360,31 @@ def encode_tensor(array: Any) -> bytes:
         from headrace.formats.tensor_codec import make_tensor_proto
 
         return make_tensor_proto(array).SerializeToString()
+    if array.size == 1:  # in the list of its dtype, where programs look for it
+        listed = _one_element(array, dtype.as_datatype_enum)
+        if listed is not None:
+            return head + listed
     return head + _field(b'"', array.tobytes())
+
+
+# DataType number -> tag of the TensorProto's list, whose packed elements are the array's bytes
+_RAW_LISTS = {1: b"*", 2: b"2", 8: b"J", 10: b"Z", 18: b"b"}
+# ... whose elements are varints
+_VARINT_LISTS = {
+    **dict.fromkeys((3, 4, 5, 6, 17), b":"), 9: b"R", 19: b"j", 22: b"\x82\x01", 23: b"\x8a\x01",
+}  # fmt: skip
+
+
+def _one_element(array: np.ndarray, number: int) -> bytes | None:
+    tag = _RAW_LISTS.get(number)
+    if tag is not None:
+        return _field(tag, array.tobytes())
+    tag = _VARINT_LISTS.get(number)
+    if tag is None:
+        return None
+    if number == 19:
+        array = array.view(np.uint16)
+    return _field(tag, varint(int(array.reshape(()))))
 
 
 # ---- reading -------------------------------------------------------------------------------

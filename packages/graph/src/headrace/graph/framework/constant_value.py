@@ -451,6 +451,8 @@ def handle_data(tensor: Tensor) -> tuple[int, Shape] | None:
         op = tensor.op
         if op.type == "VarHandleOp":
             return op._attrs.values["dtype"], op._attrs.values["shape"]
+        if op.type == "Placeholder":
+            return op.graph._handle_data.get(tensor)
         if op.type not in ("Identity", "Enter", "Switch", "Merge", "NextIteration", "Exit"):
             return None
         tensor = op.inputs[0]

@@ -1,11 +1,20 @@
-"""Functions for the collections and the random seed of the default graph."""
+"""The default graph: the graph around functions, collections, the random seed."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import contextlib
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 from headrace.graph.framework.graph import get_default_graph
+
+
+def outermost_graph() -> Any:
+    """Returns the default graph, or the graph around it that is not the graph of a function."""
+    graph: Any = get_default_graph()
+    while graph.building_function:
+        graph = graph.outer_graph
+    return graph
 
 
 def add_to_collection(name: Hashable, value: object) -> None:
@@ -38,6 +47,24 @@ def set_random_seed(seed: int | None) -> None:
     get_default_graph().seed = seed
 
 
+def count_nodes(more: int) -> None:
+    """Counts nodes that TensorFlow 1.15 adds here and this graph does not need.
+
+    The seed of a random op without one is the number of nodes before it, so that a program gets
+    TensorFlow's numbers only if the numbers of nodes agree.
+    """
+    get_default_graph()._uncounted += more
+
+
+@contextlib.contextmanager
+def counted_as(nodes: int) -> Iterator[None]:
+    """Counts what the block adds as the number of nodes that TensorFlow 1.15 adds."""
+    graph = get_default_graph()
+    start = graph._last_id
+    yield
+    graph._uncounted += start + nodes - graph._last_id
+
+
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """Derives the two seeds of a random op from the seeds of the graph and of the op.
 
@@ -47,7 +74,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     graph_seed = graph.seed
     if graph_seed is not None:
         if op_seed is None:
-            op_seed = graph.version  # the next node's number, as in TF 1.x
+            op_seed = graph._last_id  # the next node's number, as in TF 1.x
         seeds: tuple[int | None, int | None] = (_in_int32(graph_seed), _in_int32(op_seed))
     elif op_seed is not None:
         seeds = (DEFAULT_GRAPH_SEED, _in_int32(op_seed))

@@ -6,10 +6,13 @@ import threading
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from headrace.graph.framework import attributes
 from headrace.graph.framework.device_spec import DeviceSpec, canonical, merged
 from headrace.graph.framework.element_names import element_by_name
+from headrace.graph.framework.function_library import FunctionLibrary
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scope import (
+    AsDefault,
     Controller,
     DeferredScope,
     Scope,
@@ -20,10 +23,11 @@ from headrace.graph.framework.scope import (
 from headrace.graph.typing.aliases import Device, DTypeLike, Proto
 
 
-class Graph:
+class Graph(FunctionLibrary):
     """A dataflow graph: operations, the tensors between them, and collections."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.RLock()
         self._local = ThreadScope()
         self._ops: list[Operation] = []
@@ -37,8 +41,8 @@ class Graph:
         self._consumers: dict[Tensor, list[Operation]] = {}
         self._consumers_upto = 0
         self._changed: list[Operation] = []  # in order; see Operation._change
-        self._library: bytes | None = None  # FunctionDefLibrary of an imported graph
         self._producer: int | None = None
+        self._uncounted = 0  # nodes that TensorFlow has and this graph has not
         self._keep_alive: list[Any] = []  # objects that nodes refer to by token
 
     # -- operations and tensors ------------------------------------------------------------
@@ -51,6 +55,11 @@ class Graph:
     def version(self) -> int:
         """Number of nodes added so far."""
         return len(self._ops)
+
+    @property
+    def _last_id(self) -> int:
+        """Number of nodes that TensorFlow 1.15 would have; the seed of an op without one."""
+        return len(self._ops) + self._uncounted
 
     @property
     def graph_def_versions(self) -> Any:
@@ -225,7 +234,7 @@ class Graph:
 
     def as_default(self) -> Any:
         """Returns a context manager that makes this the default graph."""
-        return _AsDefault(self)
+        return AsDefault(self)
 
     def device(self, device_name_or_function: Device) -> Any:
         """Returns a context manager that sets the device of new nodes.
@@ -326,7 +335,10 @@ class Graph:
           op_type_map: maps op types to names given to RegisterGradient.
         Raises: TypeError if it does not map strings to strings.
         """
-        if not isinstance(op_type_map, dict):
+        strings = isinstance(op_type_map, dict) and all(
+            isinstance(text, str) for pair in op_type_map.items() for text in pair
+        )
+        if not strings:
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
         return DeferredScope(
             self,
@@ -334,7 +346,8 @@ class Graph:
         )
 
     def _attr_scope(self, attrs: dict[str, Any]) -> Any:
-        """Returns a context manager that adds attributes (plain values) to new nodes."""
+        """Returns a context manager that adds attributes (plain values, AttrValues) to nodes."""
+        attrs = {name: attributes.plain_or_raw(value) for name, value in attrs.items()}
         return DeferredScope(
             self, lambda outer: (outer.changed(attrs={**outer.attrs, **attrs}), None)
         )
@@ -423,10 +436,8 @@ class Graph:
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
-    @property
-    def building_function(self) -> bool:
-        """Whether this is the graph of a function; always False."""
-        return False
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: the scopes of a graph belong to the thread that entered them."""
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """Returns the GraphDef message.
@@ -438,28 +449,6 @@ class Graph:
         from headrace.graph.framework.graph_codec import as_graph_def
 
         return as_graph_def(self, from_version or 0, add_shapes)
-
-
-class _AsDefault:
-    """Context manager: pushes a graph on the thread's stack of default graphs."""
-
-    __slots__ = ("_graph",)
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
-
-    def __enter__(self) -> Graph:
-        graph_stack.outer.append(graph_stack.graph)
-        graph_stack.graph = self._graph
-        return self._graph
-
-    def __exit__(self, *_: object) -> None:
-        if graph_stack.graph is not self._graph:
-            raise AssertionError(
-                "Nesting violated for default stack of Graph objects: leave as_default scopes "
-                "in the reverse order of entering"
-            )
-        graph_stack.graph = graph_stack.outer.pop()
 
 
 _process_graph: Graph | None = None

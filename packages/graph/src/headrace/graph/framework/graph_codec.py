@@ -17,19 +17,23 @@ GRAPH_DEF_VERSION_MIN_CONSUMER = 0
 GRAPH_DEF_VERSION_MIN_PRODUCER = 0
 
 
-def graph_wire(graph: Any, from_version: int = 0, versions: bool = True) -> bytes:
-    """Serializes the nodes added since a version as a GraphDef message.
+def graph_wire(
+    graph: Any, from_version: int = 0, versions: bool = True, known_library: bytes | None = None
+) -> bytes:
+    """Serializes the nodes added since a version, and the functions, as a GraphDef message.
 
     Args:
       from_version: number of nodes to skip.
       versions: also write the versions field.
+      known_library: functions that the reader has; if they are all, they are left out.
     """
     parts = _node_parts(graph._ops[from_version:])
     if versions:
         body = version_wire(graph)
         parts.append(b'"' + varint(len(body)) + body)
-    if graph._library is not None:
-        parts.append(b"\x12" + varint(len(graph._library)) + graph._library)
+    if graph._functions and graph._library_wire() is not known_library:
+        library = graph._library_wire()
+        parts.append(b"\x12" + varint(len(library)) + library)
     return b"".join(parts)
 
 

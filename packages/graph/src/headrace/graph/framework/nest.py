@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MappingView, Sequence
 from typing import Any
+
+_ONE_VALUE = (str, bytes, bytearray, memoryview)  # sequences that are leaves
 
 
 def is_nested(structure: object) -> bool:
-    """Returns whether a value is a list, tuple or mapping (strings and tensors are not)."""
-    return isinstance(structure, (list, tuple, Mapping))
+    """Returns whether a value is a sequence, a mapping, a view of one, or of an attrs class.
+
+    Strings, arrays and tensors are leaves.
+    """
+    if isinstance(structure, (list, tuple)):
+        return True
+    if isinstance(structure, (Mapping, MappingView)):
+        return True
+    if isinstance(structure, Sequence):
+        return not isinstance(structure, _ONE_VALUE)
+    return hasattr(type(structure), "__attrs_attrs__")
 
 
 is_sequence = is_nested
@@ -22,6 +33,8 @@ def is_nested_or_composite(structure: object) -> bool:
 def _items(structure: Any) -> list[Any]:
     if isinstance(structure, Mapping):
         return [structure[key] for key in _sorted_keys(structure)]
+    if hasattr(type(structure), "__attrs_attrs__"):
+        return [getattr(structure, attr.name) for attr in type(structure).__attrs_attrs__]
     return list(structure)
 
 
@@ -48,7 +61,7 @@ def flatten(structure: Any) -> list[Any]:
 
 def _flatten_into(structure: Any, out: list[Any]) -> None:
     for item in _items(structure):
-        if isinstance(item, (list, tuple, Mapping)):
+        if is_nested(item):
             _flatten_into(item, out)
         else:
             out.append(item)
@@ -63,6 +76,10 @@ def _like(structure: Any, items: list[Any]) -> Any:
             return make(structure.default_factory, ordered)
         return make(ordered)
     if hasattr(structure, "_fields"):
+        return type(structure)(*items)
+    if isinstance(structure, (MappingView, range)):
+        return items
+    if hasattr(type(structure), "__attrs_attrs__"):
         return type(structure)(*items)
     return type(structure)(items)
 
@@ -136,7 +153,8 @@ def _same_type(a: Any, b: Any) -> bool:
         return True
     if hasattr(a, "_fields") and hasattr(b, "_fields"):
         return a._fields == b._fields and type(a).__name__ == type(b).__name__
-    return isinstance(a, Mapping) and isinstance(b, Mapping)
+    views = isinstance(a, MappingView) and isinstance(b, (MappingView, list))
+    return views or (isinstance(a, Mapping) and isinstance(b, Mapping))
 
 
 def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:

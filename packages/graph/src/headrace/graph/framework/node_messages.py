@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.formats.dtypes import as_dtype
 from headrace.formats.op_signature import NO_DEFAULT
-from headrace.graph.framework.attributes import AttrSet, plain_from_message
+from headrace.graph.framework.attributes import AttrSet, plain_from_message, type_name
 from headrace.graph.framework.create_op import add_node
+from headrace.graph.framework.function_library import signature_of
 from headrace.graph.framework.op_template import output_types, template_of
 from headrace.graph.framework.operation import Operation
 
@@ -17,8 +17,10 @@ def create_from_messages(
 ) -> Operation:
     """Creates a node from tensors and AttrValue messages; see Graph.create_op."""
     graph._check_not_finalized()
-    signature = template_of(op_type).signature
+    signature = callable_signature(graph, op_type)
     tensors = tuple(inputs)
+    if graph.building_function:
+        tensors = graph.captured(tensors)
     values = attr_values(op_type, signature, attrs)
     values = {**_inferred_attrs(signature, tensors, values), **values}
     for attr in signature.attrs:
@@ -39,6 +41,19 @@ def create_from_messages(
         finally:
             graph._local.scope = scope
     return add_node(graph, scope, op_type, tensors, attr_set, full)
+
+
+def callable_signature(graph: Any, op_type: str) -> Any:
+    """Returns the signature of an op, or of a function of the graph.
+
+    Raises: NotFoundError for an unknown op.
+    """
+    function = graph._get_function(op_type)
+    if function is None:
+        return graph._declared.get(op_type) or template_of(op_type).signature
+    return (
+        function.signature if hasattr(function, "signature") else signature_of(function.definition)
+    )
 
 
 def attr_values(op_type: str, signature: Any, messages: Any) -> dict[str, Any]:
@@ -86,10 +101,17 @@ def input_problem(signature: Any, attrs: AttrSet, dtypes: list[Any]) -> str | No
         return None
     expected = expected_types(signature, attrs.values)
     if len(expected) != len(dtypes):
-        return f"it takes {len(expected)} inputs, got {len(dtypes)}"
+        listed = ", ".join([type_name(number + 100 * is_ref) for _, number, is_ref in expected])
+        return (
+            f"NodeDef expected inputs '{listed}' do not match {len(dtypes)} inputs specified: it "
+            f"takes {len(expected)} inputs, got {len(dtypes)}"
+        )
     for i, ((arg, number, is_ref), dtype) in enumerate(zip(expected, dtypes)):
         if dtype.base_dtype.as_datatype_enum != number or (is_ref and not dtype.is_ref_dtype):
-            requested = as_dtype(number + 100 if is_ref else number).name
-            return f"input {i} ({arg}) must be {requested}, got {dtype.name}"
+            requested = type_name(number + 100 if is_ref else number)
+            return (
+                f"input {i} ({arg}) was passed {type_name(dtype.as_datatype_enum)} incompatible "
+                f"with expected {requested}"
+            )
     attrs.checked_inputs = numbers
     return None

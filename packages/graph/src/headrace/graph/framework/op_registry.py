@@ -30,7 +30,12 @@ _custom_ops_loaded = False
 _shape_rules_loaded = False
 _lock = threading.RLock()
 
-_FOLDERS = {"control_flow": "headrace.graph.control_flow"}  # families outside of ops/
+_FUNCTIONS = "headrace.graph.functions"
+_FOLDERS = {  # families outside of ops/
+    "control_flow": ("headrace.graph.control_flow", _FUNCTIONS),
+}
+
+FUNCTION_CALL = "<call>"  # the name of the gradient of nodes whose op is a function
 
 
 def gradient(op_type: str) -> Callable[[Function], Function]:
@@ -129,8 +134,16 @@ def shape_function(rule: str) -> Callable[[Any], Any] | None:
     return function
 
 
+def call_shape_function() -> Callable[[Any], None]:
+    """Returns the function that sets the output shapes of a node that calls a function."""
+    return importlib.import_module(f"{_FUNCTIONS}.call_shapes").set_call_shapes
+
+
 def _load_family(op_type: str) -> None:
     """Imports ops/<family>.py, or all modules of ops/<family>/, one of which has the gradient."""
+    if op_type == FUNCTION_CALL:
+        _import_all(_FUNCTIONS)
+        return
     if op_catalogue.find(op_type) is None:
         _load_custom_ops()
         return
@@ -138,7 +151,8 @@ def _load_family(op_type: str) -> None:
     if family == "foreign":
         _load_custom_ops()
     elif family not in _families_loaded:
-        _import_all(_FOLDERS.get(family, f"headrace.graph.ops.{family}"))
+        for folder in _FOLDERS.get(family, (f"headrace.graph.ops.{family}",)):
+            _import_all(folder)
         _families_loaded.add(family)
 
 

@@ -20,6 +20,7 @@ class OpTemplate:
 
     Attributes:
       simple: whether no input is a list.
+      has_function: whether an attribute is a function.
       has_ref: whether an input is a reference to a variable.
       pair: whether the inputs are two tensors of one dtype.
       by_types: cache of attribute sets by input DataType numbers, for calls without attributes.
@@ -31,6 +32,7 @@ class OpTemplate:
         "attrs",
         "by_attrs",
         "by_types",
+        "has_function",
         "has_ref",
         "inferred",
         "inputs",
@@ -51,6 +53,7 @@ class OpTemplate:
         self.attrs = signature.attrs
         self.attr_names = frozenset([a.name for a in signature.attrs])
         self.simple = not any(arg.is_list for arg in signature.inputs)
+        self.has_function = any("func" in attr.kind for attr in signature.attrs)
         self.has_ref = any(arg.is_ref for arg in signature.inputs)
         self.pair = (
             self.simple

@@ -31,7 +31,8 @@ class Tensor(TensorOperators):
 
     # The graph computes `consumers` on demand, and the shape is a plain tuple: this way the cyclic
     # garbage collector traverses only three objects per node.
-    __slots__ = ("_shape", "dtype", "op", "value_index")
+    # __dict__: programs set attributes of their own, as they may on TensorFlow's tensors
+    __slots__ = ("__dict__", "_shape", "dtype", "op", "value_index")
 
     __array_priority__ = 100  # so that array + tensor calls Tensor.__radd__
 
@@ -157,6 +158,7 @@ class Operation:
     """
 
     __slots__ = (
+        "__dict__",  # attributes that programs set
         "_attrs",
         "_code",
         "_context",
@@ -215,7 +217,10 @@ class Operation:
 
     @property
     def op_def(self) -> Any:
-        """The OpDef message of the op. Raises: NotFoundError for an unknown op."""
+        """The OpDef message of the op or function. Raises: NotFoundError for an unknown op."""
+        function = self.graph._get_function(self.type)
+        if function is not None:
+            return function.definition.signature
         from headrace.formats import op_catalogue
 
         return op_catalogue.op_def(self.type)
@@ -274,9 +279,7 @@ class Operation:
 
     def _set_attr(self, name: str, value: Any) -> None:
         """Sets an attribute to a plain value or an AttrValue message."""
-        if hasattr(value, "WhichOneof"):
-            value = attributes.RawAttr(value.SerializeToString())
-        self._attrs = self._attrs.replaced(**{name: value})
+        self._attrs = self._attrs.replaced(**{name: attributes.plain_or_raw(value)})
         self._change()
 
     def _set_attrs(self, values: dict[str, Any]) -> None:

@@ -156,3 +156,25 @@ def check_scope_name(name: str, at_root: bool) -> None:
     """Checks the name of a scope. Raises: ValueError for an invalid name."""
     if not (_OP_NAME if at_root else _SCOPE_NAME).match(name):
         raise ValueError(f"'{name}' is not a valid scope name")
+
+
+class AsDefault:
+    """Context manager: pushes a graph on the thread's stack of default graphs."""
+
+    __slots__ = ("_graph",)
+
+    def __init__(self, graph: Any) -> None:
+        self._graph = graph
+
+    def __enter__(self) -> Any:
+        graph_stack.outer.append(graph_stack.graph)
+        graph_stack.graph = self._graph
+        return self._graph
+
+    def __exit__(self, *_: object) -> None:
+        if graph_stack.graph is not self._graph:
+            raise AssertionError(
+                "Nesting violated for default stack of Graph objects: leave as_default scopes "
+                "in the reverse order of entering"
+            )
+        graph_stack.graph = graph_stack.outer.pop()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
+from headrace.graph.framework.default_graph import outermost_graph
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.typing.aliases import Device, GraphElement
 
@@ -45,7 +47,7 @@ class name_scope:  # noqa: N801 - TF's name
 
     def __enter__(self) -> str:
         graph = get_default_graph()
-        if self._values:
+        if self._values and not graph.building_function:
             owner = graph_of(self._values)
             if owner is not None and owner is not graph:
                 graph = owner
@@ -113,15 +115,24 @@ def container(container_name: str) -> Any:
 
 
 class init_scope:  # noqa: N801 - TF's name
-    """Context manager that leaves control-flow contexts and control dependencies."""
+    """Context manager that leaves functions, control-flow contexts and control dependencies.
+
+    The graph around all functions becomes the default graph; the name scope stays.
+    """
 
     def __init__(self) -> None:
-        self._entered: list[Any] = []
+        self._entered: list[ExitStack] = []
 
     def __enter__(self) -> None:
-        entered = get_default_graph().control_dependencies(None)
-        entered.__enter__()
-        self._entered.append(entered)
+        inner = get_default_graph()
+        graph = outermost_graph()
+        stack = ExitStack()
+        if graph is not inner:
+            scope = inner.get_name_scope()
+            stack.enter_context(graph.as_default())
+            stack.enter_context(graph.name_scope(scope + "/" if scope else None))
+        stack.enter_context(graph.control_dependencies(None))
+        self._entered.append(stack)
 
     def __exit__(self, *error: Any) -> None:
         self._entered.pop().__exit__(*error)

@@ -6,6 +6,7 @@ Inside the package a shape is plain: None for an unknown rank, otherwise a tuple
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,15 +51,25 @@ def _as_dim(value: Any) -> int | None:
         return None
     if type(value) is Dimension:
         return value._value
-    if isinstance(value, (str, bytes, float)):
-        raise TypeError(f"Dimension value must be integer or None, not {value!r}")
+    if isinstance(value, (str, bytes)):
+        raise ValueError(f"invalid literal for a dimension: {value!r}")
     try:
         number = int(value.__index__())
     except AttributeError:
-        raise TypeError(f"Dimension value must be integer or None, not {value!r}") from None
+        number = _whole(value)
     if number < 0:
         raise ValueError(f"Dimension {number} must be >= 0")
     return number
+
+
+def _whole(value: Any) -> int:
+    """Converts a real number to a size. Raises: TypeError, or ValueError for a fraction."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"Dimension value must be integer or None, not {value!r}")
+    number = float(value)
+    if not number.is_integer():
+        raise ValueError(f"Ambiguous dimension: {value}")
+    return int(number)
 
 
 def merge_dims(a: Shape, b: Shape) -> Shape:

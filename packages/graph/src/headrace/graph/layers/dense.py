@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.control_flow_ops import identity
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.layers.functional import functional
@@ -15,7 +17,7 @@ from headrace.graph.layers.input_spec import InputSpec
 from headrace.graph.layers.layer import Layer, activation_of
 from headrace.graph.layers.smart_cond import smart_cond
 from headrace.graph.ops.convolution.bias import bias_add
-from headrace.graph.ops.matmul.matmul import tensordot
+from headrace.graph.ops.matmul.tensordot import tensordot
 from headrace.graph.ops.random.random import dropout as random_dropout
 from headrace.graph.typing.aliases import (
     Constraint,
@@ -77,6 +79,9 @@ class Dense(Layer):
 
         Raises: ValueError if the last dimension of the inputs is unknown.
         """
+        kind = as_dtype(self._dtype or float32)
+        if not (kind.is_floating or kind.is_complex):
+            raise TypeError(f"Unable to build `Dense` layer with non-floating point dtype {kind}")
         inner = as_shape(input_shape)[-1].value
         if inner is None:
             raise ValueError(
@@ -182,6 +187,7 @@ class Flatten(Layer):
         requested = self.compute_output_shape(inputs.get_shape()).as_list()
         if None not in requested[1:]:
             flat = constant([-1, requested[1]] if requested[0] is None else requested)
+            count_nodes(6 if requested[0] is None else 0)  # TensorFlow takes the batch's size
         elif requested[0] is not None:
             flat = constant([requested[0], -1])
         else:

@@ -266,8 +266,8 @@ class Layer:
                     name,
                     shape,
                     dtype=as_dtype(dtype or self._dtype or float32),
-                    initializer=_resolve_callable(initializer, "initializers"),
-                    regularizer=regularizer,
+                    initializer=initializer_of(initializer),
+                    regularizer=regularizer_of(regularizer),
                     trainable=trainable and self.trainable,
                     constraint=constraint,
                     partitioner=partitioner,
@@ -306,19 +306,44 @@ class Layer:
 
 def activation_of(value: Any) -> Callable[[Any], Any] | None:
     """Resolves an activation: a function, or a name in hr.nn; None for "linear"."""
-    found: Callable[[Any], Any] | None = (
-        None if value == "linear" else _resolve_callable(value, "nn")
-    )
+    if value is None or (isinstance(value, str) and value == "linear"):
+        return None
+    found: Callable[[Any], Any] = _resolve_callable(value, "nn", "activation function")
     return found
 
 
-def _resolve_callable(value: Any, space: str) -> Any:
-    """Resolves a callable or a public name."""
+def initializer_of(value: Any) -> Any:
+    """Resolves an initializer: a function, a value, or a name in hr.initializers."""
+    found = _resolve_callable(value, "initializers", "initializer")
+    return found() if isinstance(value, str) and not hasattr(found, "get_config") else found
+
+
+def regularizer_of(value: Any) -> Any:
+    """Resolves a regularizer: a function, or "l1", "l2" or "l1_l2" with a factor of 0.01.
+
+    Raises: ValueError for another value.
+    """
+    if value in ("l1", "l2", "l1_l2"):
+        squares, moduli = 0.01 * (value != "l1"), 0.01 * (value != "l2")
+        return lambda w: (
+            moduli * op("Sum", op("Abs", w), list(range(w.get_shape().ndims)))
+            + (squares * op("Sum", op("Square", w), list(range(w.get_shape().ndims))))
+        )
+    if value is not None and not callable(value):
+        raise ValueError(f"Could not interpret regularizer identifier: {value!r}")
+    return value
+
+
+def _resolve_callable(value: Any, space: str, what: str) -> Any:
+    """Resolves a callable or a public name. Raises: ValueError for an unknown name."""
     if not isinstance(value, str):
         return value
     from headrace.graph.api.namespace import find
 
-    found = find(f"{space}.{value}")
+    try:
+        found = find(f"{space}.{value}")
+    except AttributeError:
+        raise ValueError(f"Unknown {what}:{value}") from None
     return found() if isinstance(found, type) else found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -234,6 +235,8 @@ class BatchNormalization(Layer):
 
         result, mean, variance = smart_cond(training, by_batch, by_averages)
         truth = known(training)
+        # TensorFlow makes a constant of a momentum that is known, and subtracts it twice.
+        count_nodes(0 if truth is None else 3 if truth else 1)
         if truth is not False:
             momentum: Any = self.momentum
             if truth is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.layers.convolution import _ZEROS, Conv
@@ -68,6 +69,11 @@ class ConvTranspose(Conv):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Maps [batch, *spatial, in] to [batch, *out spatial, filters]."""
+        with counted_as(28 if self.rank == 2 else 32):
+            result = self._transposed(inputs)
+        return self._add_bias_and_activation(result)
+
+    def _transposed(self, inputs: Tensor) -> Tensor:
         known = inputs.get_shape().as_list()
         shape = op("Shape", inputs)
         sizes = [shape[i] if n is None else n for i, n in enumerate(known)]
@@ -85,7 +91,7 @@ class ConvTranspose(Conv):
             data_format=self.layout,
         )
         result.set_shape(self.compute_output_shape(inputs.get_shape()))
-        return self._add_bias_and_activation(result)
+        return result
 
     def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         """Returns [batch, *out spatial, filters], in the layer's data_format."""

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import float32
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Tensor
@@ -141,6 +142,8 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert_to_tensor(losses)
+        if isinstance(weights, (int, float)) and reduction == _MEAN:
+            count_nodes(19)  # checks and broadcasting of the weights
         weights = cast(weights, float32)
         kind = losses.dtype.base_dtype
         values = after(assert_broadcastable(weights, losses), cast(losses, float32))
@@ -253,6 +256,7 @@ def hinge_loss(
         labels, logits = _pair(labels, logits)
         sign = constant(2.0) * labels - constant(1.0)
         losses = op("Relu", constant(1.0) - sign * logits)
+        count_nodes(1)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 
@@ -282,6 +286,7 @@ def huber_loss(
         bound = convert_to_tensor(delta, dtype=float32)
         inner = op("Minimum", size, bound)
         losses = constant(0.5) * (inner * inner) + bound * (size - inner)
+        count_nodes(1)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 
@@ -310,6 +315,7 @@ def log_loss(
         small, one = constant(epsilon, dtype=float32), constant(1.0)
         of_ones = -labels * op("Log", predictions + small)
         losses = of_ones - (one - labels) * op("Log", one - predictions + small)
+        count_nodes(2)
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction=reduction)
 
 

@@ -22,8 +22,8 @@ _INT64 = as_dtype("int64")
 
 
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: TensorLike | None = None,
     dtype: DTypeLike = "int32",
     name: str | None = None,
@@ -40,21 +40,21 @@ def confusion_matrix(
     """
     dtype = as_dtype(dtype)
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
-        labels, predictions, _ = squeeze_to_match(labels, predictions)
-        labels, predictions = cast(labels, _INT64), cast(predictions, _INT64)
-        labels = _checked(labels, "`labels` contains negative values")
-        predictions = _checked(predictions, "`predictions` contains negative values")
+        squeezed, guessed, _ = squeeze_to_match(labels, predictions)
+        squeezed, guessed = cast(squeezed, _INT64), cast(guessed, _INT64)
+        true = _checked(squeezed, "`labels` contains negative values")
+        guesses = _checked(guessed, "`predictions` contains negative values")
         if num_classes is None:
-            top = op("Maximum", reduce_max(predictions), reduce_max(labels))
+            top = op("Maximum", reduce_max(guesses), reduce_max(true))
             classes = top + constant(1, dtype=_INT64)
         else:
             classes = cast(num_classes, _INT64)
         if weights is None:
-            values = ones_like(predictions, dtype)
+            values = ones_like(guesses, dtype)
         else:
-            predictions.get_shape().assert_is_compatible_with(_shape_of(weights))
+            guesses.get_shape().assert_is_compatible_with(_shape_of(weights))
             values = cast(weights, dtype)
-        indices = op("Pack", [labels, predictions], axis=1)
+        indices = op("Pack", [true, guesses], axis=1)
         return op("ScatterNd", indices, values, op("Pack", [classes, classes]))
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.formats.errors import InvalidArgumentError
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -66,7 +68,8 @@ def softmax(
 ) -> Tensor:
     """Computes exp(x) / sum(exp(x)) along axis, by default the last.
 
-    Raises: ValueError for an axis out of range.
+    Raises: InvalidArgumentError for an axis out of range; ValueError for an axis other than the
+      last one of logits of unknown rank.
     """
     return _along("Softmax", logits, axis if dim is None else dim, name)
 
@@ -84,11 +87,18 @@ def _along(op_type: str, logits: Any, axis: int | None, name: str | None) -> Ten
     rank = x.get_shape().ndims
     if axis is None or axis == -1 or rank is not None and axis == rank - 1:
         return op(op_type, x, name=name)
-    if rank is None or not -rank <= axis < rank:
-        raise ValueError(f"{op_type}: axis {axis} does not fit logits of shape {x.get_shape()}")
+    if rank is None:
+        raise ValueError(f"{op_type}: axis {axis} needs logits of known rank")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} is the number "
+            "of dimensions in the input.",
+        )
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
-    with name_scope(name or op_type):
+    with name_scope(name or op_type), counted_as(31):
         return op("Transpose", op(op_type, op("Transpose", x, order)), order)
 
 

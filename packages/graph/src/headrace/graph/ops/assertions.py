@@ -141,8 +141,8 @@ assert_non_positive = _sign("assert_non_positive", "<=", assert_less_equal, Fals
 
 
 def assert_near(
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     rtol: TensorLike | None = None,
     atol: TensorLike | None = None,
     data: Sequence[TensorLike] | None = None,
@@ -160,9 +160,9 @@ def assert_near(
     Raises: InvalidArgumentError if the values are static and differ.
     """
     with name_scope(name or "assert_near"):
-        x = convert_to_tensor(x, name="x")
-        dtype = x.dtype.base_dtype
-        y = convert_to_tensor(y, name="y", dtype=dtype)
+        left = convert_to_tensor(x, name="x")
+        dtype = left.dtype.base_dtype
+        right = convert_to_tensor(y, name="y", dtype=dtype)
         bound = 10 * float(np.finfo(dtype.real_dtype.as_numpy_dtype).eps)
         kind = dtype.real_dtype
         relative = convert_to_tensor(bound if rtol is None else rtol, dtype=kind, name="rtol")
@@ -171,15 +171,15 @@ def assert_near(
             data = [
                 message or "",
                 f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}",
-                f"x ({x.name}) = ",
-                x,
-                f"y ({y.name}) = ",
-                y,
+                f"x ({left.name}) = ",
+                left,
+                f"y ({right.name}) = ",
+                right,
             ]
         size = "ComplexAbs" if dtype.is_complex else "Abs"
-        attrs = {"Tout": kind} if dtype.is_complex else {}
-        distance = op(size, x - y, **attrs)
-        limit = absolute + relative * op(size, y, **attrs)
+        attrs: dict[str, Any] = {"Tout": kind} if dtype.is_complex else {}
+        distance = op(size, left - right, **attrs)
+        limit = absolute + relative * op(size, right, **attrs)
         return Assert(_all(op("LessEqual", distance, limit)), data, summarize=summarize)
 
 

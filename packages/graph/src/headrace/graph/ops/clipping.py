@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.reduction import reduce_mean, reduce_sum
@@ -44,7 +45,15 @@ def clip_by_norm(
         root = op("Sqrt", op("SelectV2", some, squares, op("OnesLike", squares)))
         norm = op("SelectV2", some, root, squares)
         result = op("RealDiv", values * limit, op("Maximum", norm, limit), name=scope)
+        count_nodes(4)
         return _with_values(t, result)
+
+
+def _sequence(t_list: Any) -> Any:
+    """Raises TypeError for one tensor or text instead of a list of tensors."""
+    if isinstance(t_list, (str, Tensor)) or not isinstance(t_list, Iterable):
+        raise TypeError("t_list should be a sequence")
+    return t_list
 
 
 def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) -> Tensor:
@@ -53,7 +62,7 @@ def global_norm(t_list: Sequence[TensorLike | None], name: str | None = None) ->
     Raises: ValueError without tensors; TypeError if t_list is not a list.
     """
     with name_scope(name or "global_norm"):
-        halves = [op("L2Loss", _values(t)) for t in t_list if t is not None]
+        halves = [op("L2Loss", _values(t)) for t in _sequence(t_list) if t is not None]
         if not halves:
             raise ValueError("global_norm: no tensor is given")
         two = constant(2.0, dtype=halves[0].dtype.base_dtype)
@@ -76,7 +85,7 @@ def clip_by_global_norm(
     Raises: as global_norm.
     Source: Pascanu et al. 2013.
     """
-    t_list = list(t_list)
+    t_list = list(_sequence(t_list))
     with name_scope(name or "clip_by_global_norm"):
         norm = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
         one = constant(1.0, dtype=norm.dtype.base_dtype)
@@ -88,6 +97,7 @@ def clip_by_global_norm(
             scale,
             constant(float("nan"), dtype=norm.dtype.base_dtype),
         )
+        count_nodes(2 + sum(t is not None for t in t_list))
         return [None if t is None else _with_values(t, _values(t) * scale) for t in t_list], norm
 
 

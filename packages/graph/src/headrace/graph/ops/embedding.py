@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
@@ -28,7 +30,7 @@ def table_parts(params: Any) -> list[Any]:
     parts = list(params) if in_parts else [params]
     if not parts:
         raise ValueError("Length of `params` must be non-zero.")
-    return parts
+    return [convert_to_tensor(p) if isinstance(p, np.ndarray) else p for p in parts]
 
 
 def embedding_lookup(

@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats.dtypes import int32
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.constant_value import constant_value, handle_data
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import colocate_with, name_scope
-from headrace.graph.typing.aliases import TensorLike
+from headrace.graph.framework.tensor_shape import TensorShape
+from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
 def gather(
@@ -52,15 +55,43 @@ def gather_nd(
     """Gathers slices of params by coordinates.
 
     Args:
-      params: [...] any dtype, or a variable.
-      indices: [..., k] int32 or int64: k leading coordinates of each slice.
-      batch_dims: must be 0.
-    Returns: indices.shape[:-1] + params.shape[k:].
-    Raises: ValueError for batch_dims other than 0.
+      params: [...] any dtype, or a variable. A resource variable is not read as a whole.
+      indices: [..., k] int32 or int64: coordinates of each slice, in the k dimensions of params
+        after the first batch_dims.
+      batch_dims: number of leading dimensions that params and indices have in common.
+    Returns: indices.shape[:-1] + params.shape[batch_dims + k:].
+    Raises: ValueError for batch_dims that are not less than the ranks, or indices of unknown rank.
     """
-    if batch_dims:
-        raise ValueError("gather_nd: batch_dims other than 0 is not implemented; use gather")
-    return op("GatherNd", params, indices, name=name)
+    batch = constant_value(batch_dims) if isinstance(batch_dims, Tensor) else batch_dims
+    if batch is None:
+        raise ValueError("gather_nd: batch_dims must be known when the graph is built")
+    if int(batch) == 0:
+        read = getattr(params, "gather_nd", None)
+        return op("GatherNd", params, indices, name=name) if read is None else read(indices, name)
+    with name_scope(name, "BatchGatherNd", [params, indices]) as scope:
+        params = convert_to_tensor(params, name="params")
+        indices = convert_to_tensor(indices, name="indices")
+        return op("GatherNd", params, _with_batch(params, indices, int(batch)), name=scope)
+
+
+def _with_batch(params: Tensor, indices: Tensor, batch: int) -> Tensor:
+    """Puts the coordinates of the batch before the indices of gather_nd."""
+    rank, params_rank = indices.get_shape().ndims, params.get_shape().ndims
+    if rank is None:
+        raise ValueError("gather_nd: the rank of indices must be known")
+    if not 0 <= batch < rank:
+        raise ValueError(f"batch_dims = {batch} must be less than rank(indices) = {rank}")
+    if params_rank is not None and batch >= params_rank:
+        raise ValueError(f"batch_dims = {batch} must be less than rank(params) = {params_rank}")
+    shape = op("Shape", indices)
+    column = op("ConcatV2", [op("Slice", shape, [0], [rank - 1]), [1]], 0)
+    parts = []
+    for axis in range(batch):
+        size = op("StridedSlice", shape, [axis], [axis + 1], [1], shrink_axis_mask=1)
+        places = op("Cast", op("Range", 0, size, 1), DstT=indices.dtype)
+        along = [1] * axis + [-1] + [1] * (rank - 1 - axis)
+        parts.append(op("BroadcastTo", op("Reshape", places, along), column))
+    return op("ConcatV2", [*parts, indices], rank - 1)
 
 
 def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = None) -> Tensor:
@@ -84,16 +115,28 @@ def boolean_mask(
     Raises: ValueError for a mask of unknown rank or rank 0, or an incompatible shape.
     """
     with name_scope(name):
-        tensor, mask = convert_to_tensor(tensor), convert_to_tensor(mask)
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, name="mask")
         rank = mask.get_shape().ndims
-        if rank is None or rank == 0:
-            raise ValueError("boolean_mask: the mask's rank must be known and above 0")
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        if rank is None:
+            raise ValueError(
+                "Number of mask dimensions must be specified, even if some dimensions are None. "
+                "E.g. shape=[None] is ok, but shape=None is not."
+            )
         start = axis or 0
+        known = tensor.get_shape()
+        if known.ndims is not None:
+            TensorShape(known.as_list()[start : start + rank]).assert_is_compatible_with(
+                mask.get_shape()
+            )
         shape = op("Shape", tensor)
         lead = op("Slice", shape, [0], [start])
         masked = op("Prod", op("Slice", shape, [start], [rank]), [0], keep_dims=True)
         rest = op("Slice", shape, [start + rank], [-1])
         flat = op("Reshape", tensor, op("ConcatV2", [lead, masked, rest], 0))
+        count_nodes(6)
         places = op("Squeeze", op("Where", op("Reshape", mask, [-1])), squeeze_dims=[1])
         return op("GatherV2", flat, places, start)
 
@@ -184,10 +227,18 @@ def _gather_nd_gradient(node: Operation, grad: Tensor) -> list[Any]:
     return [op("ScatterNd", indices, grad, shape), None]
 
 
+def _variable_shape(handle: Tensor, dtype: DTypeLike) -> Tensor:
+    """Returns the shape of a resource variable: a constant where the graph knows it."""
+    held = handle_data(handle)
+    if held is not None and held[1] is not None and None not in held[1]:
+        return convert_to_tensor(list(held[1]), dtype)
+    return op("VariableShape", handle, out_type=dtype)
+
+
 @gradient("ResourceGather")
 def _resource_gather_gradient(node: Operation, grad: Tensor) -> list[Any]:
     handle, indices = node.inputs
-    shape = op("VariableShape", handle)
+    shape = _variable_shape(handle, int32)
     count = op("Reshape", op("Size", indices), [1])
     row = op("StridedSlice", shape, [1], [0], [1], end_mask=1)
     values = op("Reshape", convert_to_tensor(grad), op("ConcatV2", [count, row], 0))
@@ -197,5 +248,8 @@ def _resource_gather_gradient(node: Operation, grad: Tensor) -> list[Any]:
 @gradient("ResourceGatherNd")
 def _resource_gather_nd_gradient(node: Operation, grad: Tensor) -> list[Any]:
     handle, indices = node.inputs
-    shape = op("VariableShape", handle, out_type=indices.dtype.base_dtype)
+    shape = _variable_shape(handle, indices.dtype.base_dtype)
+    if indices.get_shape().ndims == 2 and indices.get_shape().as_list()[-1] == 1:
+        squeezed = op("Squeeze", indices, squeeze_dims=[-1])
+        return [IndexedSlices(grad, squeezed, shape), None]
     return [op("ScatterNd", indices, grad, shape), None]

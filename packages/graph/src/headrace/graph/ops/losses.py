@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.typing.aliases import TensorLike
 
 
@@ -29,38 +32,56 @@ def softmax_cross_entropy_with_logits_v2(
     """Computes the cross entropy of labels and softmax(logits), differentiable in both.
 
     Args:
-      labels: [..., classes]; each row sums to 1.
-      logits: [..., classes].
+      labels: [..., classes]; each row sums to 1. Its rank may differ from that of logits if the
+        number of rows is the same; other dtypes are cast to that of logits.
+      logits: [..., classes], of any rank above 0, which need not be known.
       axis: axis of the classes; dim: its old name.
     Returns: [...], dtype of logits.
     Raises: ValueError for an axis out of range or incompatible shapes.
     """
-    axis = -1 if (axis is None and dim is None) else (axis if dim is None else dim)
-    with name_scope(name or "softmax_cross_entropy_with_logits") as scope:
+    given = axis if dim is None else dim
+    place: int = -1 if given is None else given
+    with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
-        labels = convert_to_tensor(labels, name="labels", dtype=logits.dtype.base_dtype)
-        rank = logits.get_shape().ndims
-        if rank == 2 and axis in (-1, 1):
-            return op("SoftmaxCrossEntropyWithLogits", logits, labels, name=scope)[0]
-        if rank is None or not -rank <= axis < rank:
-            raise ValueError(f"axis {axis} does not fit logits of shape {logits.get_shape()}")
-        if axis % rank != rank - 1:
-            order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
-            logits, labels = op("Transpose", logits, order), op("Transpose", labels, order)
-        shape = op("Shape", logits)
-        width = op("StridedSlice", shape, [-1], [0], [1], shrink_axis_mask=1)
-        flat = op("Pack", [-1, width])
-        cost = op(
-            "SoftmaxCrossEntropyWithLogits",
-            op("Reshape", logits, flat),
-            op("Reshape", labels, flat),
-        )[0]
-        outer = op("StridedSlice", shape, [0], [-1], [1], begin_mask=1)
-        result = op("Reshape", cost, outer)
-        dims = logits._shape  # noqa: SLF001
-        if dims is not None:
-            result.set_shape(dims[:-1])
+        targets = cast(convert_to_tensor(labels, name="labels"), logits.dtype.base_dtype)
+        shape = logits.get_shape()
+        rank = shape.ndims
+        if rank is not None and not -rank <= place < rank:
+            raise ValueError(f"axis {place} does not fit logits of shape {shape}")
+        last = place == -1 or (rank is not None and place == rank - 1)
+        if rank == 2 and last and targets.get_shape().ndims == 2:
+            count_nodes(30)  # what TensorFlow adds for other ranks
+            return op("SoftmaxCrossEntropyWithLogits", logits, targets, name=scope)[0]
+        if not last:
+            order = _to_the_end(op("Rank", logits), place)
+            logits, targets = op("Transpose", logits, order), op("Transpose", targets, order)
+        outer = op("StridedSlice", op("Shape", logits), [0], [-1], [1], begin_mask=1)
+        rows = op("SoftmaxCrossEntropyWithLogits", _as_rows(logits), _as_rows(targets), name=scope)
+        result = op("Reshape", rows[0], outer)
+        if rank is not None:
+            dims = shape.as_list()
+            del dims[place]
+            result.set_shape(dims)
         return result
+
+
+def _to_the_end(rank: Tensor, axis: int) -> Tensor:
+    """Returns the permutation that moves an axis behind the others."""
+    place = op("FloorMod", axis, rank)
+    parts = [op("Range", 0, place, 1), op("Range", place + 1, rank, 1), op("Reshape", place, [1])]
+    return op("ConcatV2", parts, 0)
+
+
+def _as_rows(x: Tensor) -> Tensor:
+    """Reshapes [..., classes] to [rows, classes]."""
+    width = op("StridedSlice", op("Shape", x), [-1], [0], [1], end_mask=1)
+    rows = op("Reshape", x, op("ConcatV2", [[-1], width], 0))
+    dims = x._shape  # noqa: SLF001
+    if dims is not None and dims:
+        outer = [d for d in dims[:-1] if d is not None]
+        count = math.prod(outer) if len(outer) == len(dims) - 1 else None
+        rows.set_shape([count, dims[-1]])
+    return rows
 
 
 def softmax_cross_entropy_with_logits(
@@ -104,6 +125,7 @@ def sparse_softmax_cross_entropy_with_logits(
                 f"logits minus 1 (received {rank})."
             )
         if rank == 2:
+            count_nodes(1)  # the shape of the labels
             return op("SparseSoftmaxCrossEntropyWithLogits", logits, labels, name=scope)[0]
         shape = op("Shape", labels)
         width = op("StridedSlice", op("Shape", logits), [-1], [0], [1], shrink_axis_mask=1)

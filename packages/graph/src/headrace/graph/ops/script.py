@@ -29,6 +29,8 @@ def py_func(
       stateful: whether calls with equal inputs may give different results.
     Returns: a tensor, or a list of tensors if Tout is a list; the Operation for an empty list.
     """
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     is_list = isinstance(Tout, (list, tuple))
     types = [as_dtype(t) for t in (Tout if is_list else [Tout])]
 

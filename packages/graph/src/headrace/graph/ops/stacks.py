@@ -1,4 +1,4 @@
-"""Stacks, which store the values of loop iterations for gradients. No public functions yet."""
+"""Stacks, which graphs of TensorFlow use in loops. They have no public functions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ for _version in ("", "V2"):
     for _way in ("Push", "Pop"):
         gradient_not_implemented(
             f"Stack{_way}{_version}",
-            "the gradient of while_loop makes stacks, and its own gradient is not built yet; "
-            "unroll the loop in Python",
+            "values on a stack have none: use hr.TensorArray, or hr.while_loop, whose gradient "
+            "keeps its values on lists",
         )

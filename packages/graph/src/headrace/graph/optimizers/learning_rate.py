@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.formats.dtypes import float32
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
@@ -156,6 +157,7 @@ def piecewise_constant(
     with name_scope(name or "PiecewiseConstant"):
         x = convert_to_tensor(x)
         result = convert_to_tensor(values[-1])
+        _check_pieces(x, boundaries, values)
         for boundary, value in reversed(list(zip(boundaries, values[:-1], strict=True))):
             limit = convert_to_tensor(boundary, dtype=x.dtype.base_dtype)
             result = op(
@@ -165,6 +167,17 @@ def piecewise_constant(
                 result,
             )
         return result
+
+
+def _check_pieces(x: Tensor, boundaries: Any, values: Any) -> None:
+    """Checks the dtypes of the arguments of piecewise_constant. Raises: ValueError."""
+    if x.dtype.is_integer and any(isinstance(b, float) for b in boundaries):
+        raise ValueError(f"Boundaries ({float32}) must have the same dtype as x ({x.dtype}).")
+    kinds = [type(v) for v in values if isinstance(v, (int, float))]
+    if len(set(kinds)) > 1:
+        raise ValueError(
+            f"Values must have elements all with the same dtype ({kinds[0]} vs another)."
+        )
 
 
 piecewise_constant_decay = piecewise_constant

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.formats.dtypes import resource
+from headrace.formats.dtypes import resource, string
 from headrace.graph.autodiff.gradients import gradients
 from headrace.graph.builder.conversion import convert_to_tensor
-from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.builder.indexed_slices import (
+    IndexedSlices,
+    convert_to_tensor_or_indexed_slices,
+)
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.control_flow_ops import group, no_op
 from headrace.graph.framework.graph import get_default_graph
@@ -120,7 +123,7 @@ class Optimizer:
             trainable_variables()
             if var_list is None
             else var_list
-            if isinstance(var_list, list | tuple)
+            if isinstance(var_list, Iterable) and not hasattr(var_list, "op")
             else [var_list]
         )
         if not variables:
@@ -154,7 +157,7 @@ class Optimizer:
         Returns: the operation of one training step.
         Raises: ValueError if no pair has a gradient.
         """
-        pairs = list(grads_and_vars)
+        pairs = [(_as_gradient(grad), v) for grad, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
         present = [(grad, v) for grad, v in pairs if grad is not None]
@@ -250,6 +253,14 @@ class Optimizer:
         return self._apply(var, grad.values if sparse else grad, grad.indices if sparse else None)
 
     def _apply(self, var: Any, grad: Tensor, indices: Tensor | None) -> Operation:
+        if indices is None:
+            try:
+                var.get_shape().assert_is_compatible_with(grad.get_shape())
+            except ValueError as error:
+                raise ValueError(
+                    f"{self._update_op}: the gradient of variable '{var.op.name}' must have its "
+                    f"shape: {error}"
+                ) from None
         slots = [self.get_slot(var, name) for name in self._slot_names]
         dtype = var.dtype.base_dtype
         arguments = []
@@ -258,6 +269,7 @@ class Optimizer:
                 isinstance(value, Tensor)
                 and value is not grad
                 and value.dtype.base_dtype is not dtype
+                and value.dtype.base_dtype is not string  # the update op refuses it
             ):
                 value = op("Cast", value, DstT=dtype)
             arguments.append(value)
@@ -299,6 +311,18 @@ def _slot_variable(var: Any, op_name: str, value: float) -> Any:
 def constant_of(value: float, dtype: DTypeLike) -> Tensor:
     """Creates a scalar constant of a dtype."""
     return convert_to_tensor(value, dtype=dtype)
+
+
+def _as_gradient(grad: Any) -> Any:
+    """Returns a Tensor, IndexedSlices or None. Raises: TypeError for another value."""
+    if grad is None or isinstance(grad, Tensor | IndexedSlices):
+        return grad
+    try:
+        return convert_to_tensor_or_indexed_slices(grad)
+    except TypeError:
+        raise TypeError(
+            f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad!r}"
+        ) from None
 
 
 def _key(var: Any) -> Any:

@@ -27,6 +27,10 @@ class UnrecognizedFlagError(Error):
     """The command line has an undefined flag."""
 
 
+class UnknownFlagError(UnrecognizedFlagError, AttributeError):
+    """The program sets a flag that it has not defined."""
+
+
 class _Flag:
     """A flag: its parser, default and value."""
 
@@ -61,7 +65,11 @@ class _Flag:
 
 
 class FlagValues:
-    """The flags of a program as attributes; `FLAGS(argv)` parses a command line."""
+    """The flags of a program as attributes; `FLAGS(argv)` parses a command line.
+
+    The first access to a flag parses sys.argv, unless a command line was parsed before; flags that
+    are not defined are left alone then. `FLAGS.__flags` is a dict of the flags.
+    """
 
     def __init__(self) -> None:
         self.__dict__["_flags"] = {}
@@ -74,19 +82,18 @@ class FlagValues:
         self._flags[flag.name] = flag
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__flags":
+            return dict(self._flags)
         flag = self._flags.get(name)
         if flag is None:
             raise AttributeError(name)
         if not self._parsed:
-            raise UnparsedFlagAccessError(
-                f"Trying to access flag --{name} before flags were parsed: call hr.app.run, or "
-                "FLAGS(sys.argv)"
-            )
+            self(sys.argv, known_only=True)
         return flag.value
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._flags:
-            raise AttributeError(f"there is no flag '{name}'; define it first")
+            raise UnknownFlagError(f"Unknown command line flag '{name}': define it first")
         self._flags[name].value = value
         self._check([name])
 
@@ -346,7 +353,9 @@ def register_validator(
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
-    """Makes a flag required."""
+    """Makes a flag required. Raises: KeyError for an unknown flag."""
+    if flag_name not in flag_values:
+        raise KeyError(flag_name)
     register_validator(
         flag_name,
         lambda value: value is not None,

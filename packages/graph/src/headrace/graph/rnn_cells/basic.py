@@ -9,14 +9,15 @@ from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.layers.layer import activation_of
+from headrace.graph.ops.arrays.joining import split
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.elementwise.elementwise import tanh
-from headrace.graph.rnn_cells.cell import RNNCell, checked_depth
+from headrace.graph.rnn_cells.cell import LayerRNNCell, checked_depth
 from headrace.graph.typing.aliases import DTypeLike, Initializer, ShapeLike, TensorLike
 from headrace.graph.variables.initializers import Constant, Zeros
 
 
-class BasicRNNCell(RNNCell):
+class BasicRNNCell(LayerRNNCell):
     """Basic RNN cell: output = new_state = activation([inputs, state] @ kernel + bias).
 
     Args:
@@ -56,7 +57,7 @@ class BasicRNNCell(RNNCell):
         return result, result
 
 
-class GRUCell(RNNCell):
+class GRUCell(LayerRNNCell):
     """Gated recurrent unit.
 
     Args:
@@ -113,7 +114,7 @@ class GRUCell(RNNCell):
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Tensor]:
         """Maps [batch, in] and [batch, num_units] to (output, new state)."""
         gates = op("Sigmoid", self._through(self._gates, inputs, state))  # type: ignore[attr-defined]
-        reset, update = op("Split", 1, gates, num_split=2)
+        reset, update = split(gates, 2, 1)
         candidate = self._activation(
             self._through(self._candidate, inputs, reset * state)  # type: ignore[attr-defined]
         )

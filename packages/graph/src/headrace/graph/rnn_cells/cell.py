@@ -9,16 +9,19 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import as_shape
 from headrace.graph.layers.layer import Layer
 from headrace.graph.ops.arrays.creation import zeros
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
+from headrace.graph.variables.partitioned_variable import PartitionedVariable
 from headrace.graph.variables.variable_scope import get_variable_scope, variable_scope
 
 if TYPE_CHECKING:
-    from headrace.graph.variables.variable_scope import VariableScope
+    from headrace.graph.variables.partitioned_variable import PartitionedVariable
+from headrace.graph.variables.variable_scope import VariableScope
 
 
 class RNNCell(Layer):
@@ -27,6 +30,8 @@ class RNNCell(Layer):
     Subclasses implement `state_size`, `output_size`, `call(inputs, state)` and, to create
     variables, `build(inputs_shape)`.
     """
+
+    _entered_scope: Any = None
 
     def __call__(
         self, inputs: TensorLike, state: Any, scope: str | VariableScope | None = None
@@ -39,10 +44,24 @@ class RNNCell(Layer):
           scope: variable scope of the cell.
         """
         if scope is not None:
-            with variable_scope(scope) as entered:
+            with variable_scope(scope, custom_getter=self._collected) as entered:
                 return super().__call__(inputs, state, scope=entered)
-        with variable_scope(get_variable_scope()):
+        if self._entered_scope is None:
+            # The scope of the first call, as of all later ones.
+            self._entered_scope = variable_scope(
+                get_variable_scope(), custom_getter=self._collected
+            )
+        with self._entered_scope:
             return super().__call__(inputs, state)
+
+    def _collected(self, getter: Any, *args: Any, **kwargs: Any) -> Any:
+        """Adds variables that `call` creates by get_variable to the weights of the cell."""
+        variable = getter(*args, **kwargs)
+        parts = list(variable) if isinstance(variable, PartitionedVariable) else [variable]
+        trainable = parts[0].trainable
+        weights = self._trainable_weights if trainable else self._non_trainable_weights
+        weights.extend(part for part in parts if not any(part is known for known in weights))
+        return variable
 
     @property
     def state_size(self) -> Any:
@@ -82,20 +101,52 @@ class RNNCell(Layer):
         return self.zero_state(batch_size, dtype)
 
 
+def batched_shape(batch_size: Any, size: Any) -> tuple[Tensor, list[int | None]]:
+    """Returns the shape [batch_size, *size], as a tensor and as far as it is known.
+
+    Args:
+      batch_size: int or int32 scalar.
+      size: int, TensorShape, or an int32 scalar or vector.
+    """
+    parts: list[Any] = []
+    known: list[int | None] = []
+    for part in (batch_size, size):
+        if isinstance(part, Tensor):
+            part = op("ExpandDims", part, 0) if part.get_shape().ndims == 0 else part
+            value = constant_value(part)
+            rank = part.get_shape().num_elements()
+            known += [None] * (rank or 0) if value is None else [int(n) for n in value]
+        else:
+            dims = [int(part)] if isinstance(part, int) else as_shape(part).as_list()
+            if None in dims:
+                raise ValueError(f"Provided a prefix or suffix of None: {batch_size} and {size}")
+            known += dims
+            part = constant(dims, "int32", [len(dims)])
+        parts.append(part)
+    return op("ConcatV2", parts, 0, name="concat"), known
+
+
 def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
     """Returns zeros [batch_size, *size] for each size of a structure."""
 
     def created(size: Any) -> Tensor:
-        rest = [int(size)] if isinstance(size, int) else as_shape(size).as_list()
-        known = constant_value(batch_size) if isinstance(batch_size, Tensor) else batch_size
-        if known is not None:
-            return zeros([int(known), *rest], dtype)
-        shape = op("ConcatV2", [op("ExpandDims", batch_size, 0), constant(rest)], 0)
-        result = zeros(shape, dtype)
-        result.set_shape([None, *rest])
+        with counted_as(10 if isinstance(batch_size, Tensor) else 8):
+            shape, known = batched_shape(batch_size, size)
+            result = zeros(shape, dtype)
+        result.set_shape(known)
         return result
 
     return nest.map_structure(created, sizes)
+
+
+class LayerRNNCell(RNNCell):
+    """An RNN cell that creates its variables in `build`, as other layers do."""
+
+    def __call__(
+        self, inputs: TensorLike, state: Any, scope: str | VariableScope | None = None
+    ) -> Any:
+        """Returns (output, new state); see RNNCell."""
+        return Layer.__call__(self, inputs, state, scope=scope)
 
 
 class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):

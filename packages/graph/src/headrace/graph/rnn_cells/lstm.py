@@ -9,15 +9,16 @@ from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.layers.layer import activation_of
+from headrace.graph.ops.arrays.joining import split
 from headrace.graph.ops.convolution.bias import bias_add
 from headrace.graph.ops.elementwise.elementwise import clip_by_value, tanh
-from headrace.graph.rnn_cells.cell import LSTMStateTuple, RNNCell, checked_depth
+from headrace.graph.rnn_cells.cell import LayerRNNCell, LSTMStateTuple, checked_depth
 from headrace.graph.typing.aliases import DTypeLike, Initializer, ShapeLike, TensorLike
 from headrace.graph.variables.initializers import Zeros
 from headrace.graph.variables.partitioners import fixed_size_partitioner
 
 
-class BasicLSTMCell(RNNCell):
+class BasicLSTMCell(LayerRNNCell):
     """LSTM cell without peepholes, clipping or projection.
 
     Args:
@@ -64,9 +65,9 @@ class BasicLSTMCell(RNNCell):
 
     def call(self, inputs: TensorLike, state: Any) -> tuple[Tensor, Any]:
         """Maps [batch, in] and a state to (h, new state)."""
-        c, h = state if self._state_is_tuple else op("Split", 1, state, num_split=2)
+        c, h = state if self._state_is_tuple else split(state, 2, 1)
         gates = bias_add(op("MatMul", op("ConcatV2", [inputs, h], 1), self._kernel), self._bias)
-        i, j, f, o = op("Split", 1, gates, num_split=4)
+        i, j, f, o = split(gates, 4, 1)
         forget = op("Sigmoid", f + constant(self._forget_bias, dtype=f.dtype.base_dtype))
         new_c = c * forget + op("Sigmoid", i) * self._activation(j)
         new_h = self._activation(new_c) * op("Sigmoid", o)
@@ -75,7 +76,7 @@ class BasicLSTMCell(RNNCell):
         return new_h, op("ConcatV2", [new_c, new_h], 1)
 
 
-class LSTMCell(RNNCell):
+class LSTMCell(LayerRNNCell):
     """LSTM cell with optional peepholes, clipping and projection.
 
     Args:
@@ -163,7 +164,7 @@ class LSTMCell(RNNCell):
         """Maps [batch, in] and a state to (h, new state)."""
         c, h = state if self._state_is_tuple else self._split_state(state)
         gates = bias_add(op("MatMul", op("ConcatV2", [inputs, h], 1), self._kernel), self._bias)
-        i, j, f, o = op("Split", 1, gates, num_split=4)
+        i, j, f, o = split(gates, 4, 1)
         f = f + constant(self._forget_bias, dtype=f.dtype.base_dtype)
         if self._use_peepholes:
             of_f, of_i, of_o = self._peepholes

@@ -1,15 +1,25 @@
-"""static_rnn: recurrent networks unrolled in the graph."""
+"""static_rnn and its relatives: recurrent networks unrolled in the graph."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.operation import Tensor
-from headrace.graph.rnn_cells.cell import zero_states
-from headrace.graph.typing.aliases import DTypeLike, TensorLike
+from headrace.graph.framework.scopes import control_dependencies
+from headrace.graph.rnn_cells.rnn_step import (
+    check_cell,
+    first_state,
+    network_scope,
+    state_dtype,
+    step_with_lengths,
+    zero_outputs,
+)
+from headrace.graph.typing.aliases import DTypeLike, TensorLike, TensorStructure
 from headrace.graph.variables.variable_scope import variable_scope
 
 if TYPE_CHECKING:
@@ -19,8 +29,8 @@ if TYPE_CHECKING:
 
 def static_rnn(
     cell: RNNCell,
-    inputs: TensorLike,
-    initial_state: Any = None,
+    inputs: Sequence[TensorStructure],
+    initial_state: TensorStructure | None = None,
     dtype: DTypeLike | None = None,
     sequence_length: TensorLike | None = None,
     scope: str | VariableScope | None = None,
@@ -38,40 +48,42 @@ def static_rnn(
     Raises: TypeError if inputs is not a list; ValueError for an empty list, a missing dtype, or a
       sequence_length that is not a vector.
     """
-    if not isinstance(inputs, (list, tuple)):
-        raise TypeError("inputs must be a sequence")
-    if not inputs:
-        raise ValueError("inputs must not be empty")
+    check_cell("cell", cell)
+    _check_steps(inputs)
     outputs = []
-    with variable_scope(scope or "rnn") as entered:
-        inputs = [nest.map_structure(convert_to_tensor, step) for step in inputs]
-        batch = _batch(nest.flatten(inputs[0])[0])
-        if initial_state is not None:
-            state = initial_state
-        elif dtype is None:
+    with network_scope(scope, "rnn") as entered:
+        steps = [nest.map_structure(convert_to_tensor, step) for step in inputs]
+        batch = _batch(nest.flatten(steps[0])[0])
+        if initial_state is None and not dtype:
             raise ValueError("If no initial_state is provided, dtype must be specified")
-        else:
-            state = cell.zero_state(batch, dtype)
+        state = first_state(cell, batch, dtype, initial_state)
         lengths = None
         if sequence_length is not None:
-            lengths = convert_to_tensor(sequence_length, dtype="int32", name="sequence_length")
+            lengths = op("Cast", sequence_length, DstT="int32", name="sequence_length")
             if lengths.get_shape().ndims not in (None, 1):
                 raise ValueError(
                     "sequence_length must be a vector of length batch_size, got shape "
                     f"{lengths.get_shape()}"
                 )
-        for time, step in enumerate(inputs):
+            nothing = zero_outputs(cell, batch, state_dtype(dtype, state))
+        for time, step in enumerate(steps):
             if time > 0:
                 entered.reuse_variables()
-            output, new_state = cell(step, state)
-            if lengths is not None:
-                nothing = zero_states(cell.output_size, batch, nest.flatten(output)[0].dtype)
-                over = op("GreaterEqual", time, lengths)
-                output = _where(over, nothing, output)
-                new_state = _where(over, state, new_state)
+            if lengths is None:
+                output, state = cell(step, state)
+            else:
+                output, state = step_with_lengths(
+                    time, lengths, nothing, state, functools.partial(cell, step, state)
+                )
             outputs.append(output)
-            state = new_state
     return outputs, state
+
+
+def _check_steps(inputs: Any) -> None:
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
 
 
 def _batch(x: Tensor) -> Any:
@@ -79,26 +91,57 @@ def _batch(x: Tensor) -> Any:
     return op("Shape", x)[0] if known is None else known
 
 
-def _where(over: Tensor, old: Any, new: Any) -> Any:
-    """Selects old values for finished rows, new values for the others."""
+def static_state_saving_rnn(
+    cell: RNNCell,
+    inputs: Sequence[TensorStructure],
+    state_saver: Any,
+    state_name: str | Sequence[str],
+    sequence_length: TensorLike | None = None,
+    scope: str | VariableScope | None = None,
+) -> tuple[list[Any], Any]:
+    """Applies static_rnn from a saved state, and saves the final state.
 
-    def chosen(a: Tensor, b: Tensor) -> Tensor:
-        flags = over
-        for _ in range((b.get_shape().ndims or 1) - 1):
-            flags = op("ExpandDims", flags, -1)
-        result: Tensor = op("SelectV2", flags, a, b)
-        result.set_shape(b.get_shape())
-        return result
-
-    return nest.map_structure(chosen, old, new)
+    Args:
+      cell: RNNCell.
+      inputs: list of tensors [batch, n], one per time step.
+      state_saver: object with the methods `state(name)`, which returns a tensor, and
+        `save_state(name, value)`, which returns an operation.
+      state_name: name of the state, or a structure of names as cell.state_size.
+      the others: as in static_rnn.
+    Returns: (list of outputs, final state); they depend on the operations that save the state.
+    Raises: ValueError if state_name does not have the structure of cell.state_size; as static_rnn.
+    """
+    sizes = cell.state_size
+    if nest.is_nested(sizes) != nest.is_nested(state_name):
+        raise ValueError(
+            "state_name should be the same type as cell.state_size.  "
+            f"state_name: {state_name}, cell.state_size: {sizes}"
+        )
+    names = nest.flatten(state_name)
+    if len(names) != len(nest.flatten(sizes)):
+        raise ValueError(
+            f"#elems(state_name) != #elems(state_size): {len(names)} vs. {len(nest.flatten(sizes))}"
+        )
+    start = nest.pack_sequence_as(sizes, [state_saver.state(name) for name in names])
+    outputs, state = static_rnn(
+        cell, inputs, initial_state=start, sequence_length=sequence_length, scope=scope
+    )
+    saved = [
+        state_saver.save_state(name, part)
+        for name, part in zip(names, nest.flatten(state), strict=True)
+    ]
+    with control_dependencies(saved):
+        outputs[-1] = nest.map_structure(lambda t: op("Identity", t), outputs[-1])
+        state = nest.map_structure(lambda t: op("Identity", t), state)
+    return outputs, state
 
 
 def static_bidirectional_rnn(
     cell_fw: RNNCell,
     cell_bw: RNNCell,
-    inputs: TensorLike,
-    initial_state_fw: Any = None,
-    initial_state_bw: Any = None,
+    inputs: Sequence[TensorStructure],
+    initial_state_fw: TensorStructure | None = None,
+    initial_state_bw: TensorStructure | None = None,
     dtype: DTypeLike | None = None,
     sequence_length: TensorLike | None = None,
     scope: str | VariableScope | None = None,
@@ -112,10 +155,9 @@ def static_bidirectional_rnn(
     Returns: (list of concatenated outputs, final forward state, final backward state).
     Raises: as static_rnn.
     """
-    if not isinstance(inputs, (list, tuple)):
-        raise TypeError("inputs must be a sequence")
-    if not inputs:
-        raise ValueError("inputs must not be empty")
+    check_cell("cell_fw", cell_fw)
+    check_cell("cell_bw", cell_bw)
+    _check_steps(inputs)
     with variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as forward:
             outputs_fw, state_fw = static_rnn(

@@ -11,6 +11,7 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import device, name_scope
 from headrace.graph.framework.tensor_shape import as_shape
@@ -186,14 +187,12 @@ class DropoutWrapper(_Wrapper):
         """Creates the noise for all steps: one row, shared by the batch."""
 
         def drawn(sizes: Any, what: str) -> Any:
-            flat = [
-                random_uniform(
-                    [1, *([int(size)] if isinstance(size, int) else as_shape(size).as_list())],
-                    dtype=dtype,
-                    seed=self._seed_of(what, number),
-                )
-                for number, size in enumerate(nest.flatten(sizes))
-            ]
+            flat = []
+            for number, size in enumerate(nest.flatten(sizes)):
+                count_nodes(3)  # TensorFlow concatenates the shape
+                rest = [int(size)] if isinstance(size, int) else as_shape(size).as_list()
+                seed = self._seed_of(what, number)
+                flat.append(random_uniform([1, *rest], dtype=dtype, seed=seed))
             return nest.pack_sequence_as(sizes, flat)
 
         if not _is_one(self._keep["input"]):
@@ -236,6 +235,7 @@ class DropoutWrapper(_Wrapper):
         if noise is None:
             return dropout(value, keep_prob=keep, seed=self._seed_of(what, number))
         share = convert_to_tensor(keep, dtype=value.dtype.base_dtype)
+        count_nodes(not isinstance(keep, Tensor))  # TensorFlow converts it twice
         result = value / share * op("Floor", share + noise)
         result.set_shape(value.get_shape())
         return result

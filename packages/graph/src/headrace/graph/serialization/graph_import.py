@@ -17,11 +17,18 @@ from headrace.graph.framework.create_op import add_node
 from headrace.graph.framework.device_spec import canonical
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_codec import GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_PRODUCER
-from headrace.graph.framework.node_messages import attr_values, input_problem
+from headrace.graph.framework.node_messages import (
+    attr_values,
+    callable_signature,
+    input_problem,
+)
+from headrace.graph.framework.op_registry import call_shape_function
 from headrace.graph.framework.op_template import output_types
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scope import check_op_name
 from headrace.graph.typing.aliases import Proto
+
+_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
 
 class InvalidGraphError(InvalidArgumentError, ValueError):
@@ -100,10 +107,10 @@ class _Import:
         self._nodes = message.node
         self._prefix = prefix + "/" if prefix else ""
         self._input_map: dict[str, Any] = {}
+        self._given_keys: dict[str, str] = {}  # key of _input_map -> the caller's
         self._used_keys: set[str] = set()
         self._made: dict[str, Operation] = {}
         self._sets: dict[Any, AttrSet] = {}
-        self._functions = {f.signature.name: f for f in message.library.function}
         self._check_versions(message)
         self._add_library(message)
         self._index = self._indexed()
@@ -141,20 +148,8 @@ class _Import:
             graph._producer = min(known)
 
     def _add_library(self, message: Any) -> None:
-        if not message.HasField("library"):
-            return
-        from headrace.formats.proto.graph_pb2 import FunctionDefLibrary
-
-        library = FunctionDefLibrary.FromString(self._graph._library or b"")
-        have = {f.signature.name for f in library.function}
-        library.function.extend(
-            [f for f in message.library.function if f.signature.name not in have]
-        )
-        gradients = {g.function_name for g in library.gradient}
-        library.gradient.extend(
-            [g for g in message.library.gradient if g.function_name not in gradients]
-        )
-        self._graph._library = library.SerializeToString(deterministic=True)
+        if message.HasField("library"):
+            self._graph._add_library(message.library)
 
     def _indexed(self) -> dict[str, int]:
         index: dict[str, int] = {}
@@ -166,7 +161,7 @@ class _Import:
                 raise InvalidGraphError(node, None, f"node {i}: {error}") from None
             if index.setdefault(name, i) != i:
                 raise InvalidGraphError(
-                    node, None, f"two nodes are named {name!r}: names must be unique"
+                    node, None, f"Node '{name}' is not unique: two nodes have this name"
                 )
         return index
 
@@ -175,36 +170,54 @@ class _Import:
     def map_inputs(self, input_map: dict[str, Any]) -> None:
         """Converts the replacements of the caller to tensors.
 
-        Raises: ValueError for tensors of another graph.
+        Raises: ValueError for tensors of another graph, or other values without a prefix.
         """
         for key, value in input_map.items():
             key = key.decode() if isinstance(key, bytes) else key
             if key.startswith("^"):
-                op = value.op if isinstance(value, Tensor) else value
-                self._input_map[key] = op
+                self._input_map[key] = value.op if isinstance(value, Tensor) else value
+                self._given_keys[key] = key
                 continue
             if not isinstance(value, Tensor):
-                value = convert_to_tensor(value, name=f"_inputs/{key.partition(':')[0]}")
+                if not self._prefix:
+                    raise ValueError(
+                        "import_graph_def() requires a non-empty `name` if `input_map` contains "
+                        "non-Tensor values. Try calling convert_to_tensor() on `input_map` values "
+                        "before calling import_graph_def()."
+                    )
+                with self._graph.name_scope("_inputs"):
+                    value = convert_to_tensor(value)
+            elif self._graph.building_function:
+                value = self._graph.capture(value)
             elif value.graph is not self._graph:
                 raise ValueError(
                     f"input_map[{key!r}] is {value!r} of another graph than the default one"
                 )
-            self._input_map[key if ":" in key else key + ":0"] = value
+            whole = key if ":" in key else key + ":0"
+            self._input_map[whole] = value
+            self._given_keys[whole] = key
 
     def check_input_map(self) -> None:
         """Raises InvalidGraphError for unused replacements."""
-        unused = [
-            key
+        shown = [
+            self._given_keys[key]
             for key in self._input_map
-            if key not in self._used_keys and key.lstrip("^").rpartition(":")[0] not in self._index
+            if key not in self._used_keys and not self._exists(key)
         ]
-        if unused:
-            shown = [key[:-2] if key.endswith(":0") else key for key in unused]
+        if shown:
             raise InvalidGraphError(
                 None,
                 None,
                 f"Attempted to map inputs that were not found in graph_def: [{', '.join(shown)}]",
             )
+
+    def _exists(self, key: str) -> bool:
+        """Returns whether the message has the control input or the tensor of a key."""
+        if key.startswith("^"):
+            return key[1:] in self._index
+        name, _, number = key.rpartition(":")
+        made = self._made.get(name)
+        return made is not None and number.isdigit() and int(number) < len(made.outputs)
 
     # -- nodes ---------------------------------------------------------------------------------
 
@@ -257,7 +270,7 @@ class _Import:
             source = self._index.get(_node_of(text))
             if source is None:
                 raise InvalidGraphError(
-                    node, None, f"{node.op} '{node.name}': input {text!r} is not in the graph"
+                    node, None, f"Node '{node.name}': Unknown input node '{_node_of(text)}'"
                 )
             if is_merge and self._nodes[source].op in ("NextIteration", "RefNextIteration"):
                 continue
@@ -327,6 +340,8 @@ class _Import:
                 t._shape = None  # the value of the next iteration may have another shape
             back_edges.extend([(result, position, text) for position, text in mine])
         self._made[node.name] = result
+        if node.op in _CALLS or graph._is_function(node.op):
+            call_shape_function()(result)
 
     def _mapped(self, text: str) -> bool:
         return (text if ":" in text else text + ":0") in self._input_map
@@ -343,8 +358,8 @@ class _Import:
             raise InvalidGraphError(
                 None,
                 None,
-                f"node '{reader}': input {text!r} is not in the graph: {name!r} has "
-                f"{len(outputs)} outputs",
+                f"Node '{reader}': Connecting to invalid output {number} of source node {name} "
+                f"which has {len(outputs)} outputs.",
             )
         return outputs[int(number)]
 
@@ -375,7 +390,10 @@ class _Import:
             values = attr_values(op_type, signature, attr)
             for requested in signature.attrs:
                 if requested.name not in values:
-                    raise ValueError(f"attribute {requested.name!r} ({requested.kind}) is missing")
+                    raise ValueError(
+                        f"NodeDef missing attr '{requested.name}' ({requested.kind}) from "
+                        f"Op<name={op_type}>"
+                    )
         except (TypeError, ValueError, InvalidArgumentError) as error:
             raise InvalidGraphError(node, None, f"{op_type} '{node.name}': {error}") from None
         if "_class" in values:
@@ -392,15 +410,10 @@ class _Import:
         return result
 
     def _function_signature(self, node: Any) -> Any:
-        function = self._functions.get(node.op)
-        if function is None:
-            try:
-                op_catalogue.signature(node.op)
-            except NotFoundError as error:
-                raise UnknownOpError(node, None, f"node '{node.name}': {error.message}") from None
-        from headrace.formats.op_def_signature import from_op_def
-
-        return from_op_def(function.signature)  # type: ignore[union-attr]
+        try:
+            return callable_signature(self._graph, node.op)
+        except NotFoundError as error:
+            raise UnknownOpError(node, None, f"node '{node.name}': {error.message}") from None
 
     def _colocation(self, node: Any) -> Any:
         value = node.attr["_class"]
@@ -430,19 +443,21 @@ class _Import:
             raise TypeError(f"return_elements must be a list of strings, got {name!r}")
         op_name, colon, number = name.rpartition(":")
         result = self._made.get(op_name if colon else name)
-        if result is None or (colon and not number.isdigit()):
-            raise InvalidGraphError(
-                None, None, f"Requested return_element {name!r} not found in graph_def."
-            )
-        if not colon:
+        if colon and not number.isdigit():
+            problem = f"Cannot convert {name!r} to a tensor name."
+        elif result is None:
+            problem = f"Requested return node {(op_name or name)!r} not found in graph def"
+        elif not colon:
             return result
-        if int(number) >= len(result.outputs):
-            raise InvalidGraphError(
-                None,
-                None,
-                f"Requested return_element {name!r} not found in graph_def: {op_name!r} has "
-                f"{len(result.outputs)} outputs.",
+        elif int(number) >= len(result.outputs):
+            problem = (
+                f"Invalid return output {number} of node {op_name!r}, which has "
+                f"{len(result.outputs)} output(s)"
             )
+        else:
+            problem = ""
+        if problem or result is None:
+            raise InvalidGraphError(None, None, problem)
         return result.outputs[int(number)]
 
 

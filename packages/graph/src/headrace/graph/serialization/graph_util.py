@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from headrace.graph.framework.attributes import encode_tensor
+from headrace.graph.framework.function_library import needed_library
 from headrace.graph.typing.aliases import Proto, SessionLike
 
 _STORAGE = ("Variable", "VariableV2", "VarHandleOp")
+
+
+class UnknownNodeError(AssertionError, ValueError):
+    """A name that is not in the graph; TensorFlow raises an AssertionError."""
 
 
 def _node_of(text: str) -> str:
@@ -21,7 +28,7 @@ def extract_sub_graph(graph_def: Proto, dest_nodes: Iterable[str]) -> Any:
     Args:
       graph_def: message.
       dest_nodes: list of names of nodes.
-    Raises: TypeError for a name instead of a list; ValueError for an unknown name.
+    Raises: TypeError for a name instead of a list; UnknownNodeError for an unknown name.
     """
     if isinstance(dest_nodes, (str, bytes)):
         raise TypeError("dest_nodes must be a list of names, not one name")
@@ -30,15 +37,17 @@ def extract_sub_graph(graph_def: Proto, dest_nodes: Iterable[str]) -> Any:
     ahead = list(dest_nodes)
     for name in ahead:
         if name not in nodes:
-            raise ValueError(f"node {name!r} is not in the graph")
+            raise UnknownNodeError(f"{name} is not in graph")
     while ahead:
         name = ahead.pop()
         if name in requested:
             continue
         requested.add(name)
         ahead.extend([_node_of(text) for text in nodes[name].input])
-    out = type(graph_def)(versions=graph_def.versions, library=graph_def.library)
+    out = type(graph_def)(versions=graph_def.versions)
     out.node.extend([node for node in graph_def.node if node.name in requested])
+    if graph_def.HasField("library"):
+        out.library.CopyFrom(needed_library(graph_def.library, out.node))
     return out
 
 
@@ -98,6 +107,8 @@ def convert_variables_to_constants(
       output_node_names: names of the nodes to keep, with their dependencies.
       variable_names_whitelist: names to freeze; None freezes all.
       variable_names_blacklist: names to keep as variables.
+    Raises: ValueError for a resource variable that a node takes otherwise than to read it, such as
+      the call of a function.
     """
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
     allowed = None if variable_names_whitelist is None else set(variable_names_whitelist)
@@ -127,8 +138,32 @@ def convert_variables_to_constants(
             new.attr["value"].tensor.ParseFromString(encode_tensor(values[node.name]))
             continue
         new.CopyFrom(node)
-        if node.op == "ReadVariableOp" and _node_of(node.input[0]) in values:
+        frozen = [name for text in node.input if (name := _node_of(text)) in handles & set(values)]
+        if node.op == "ReadVariableOp" and frozen:
             new.op = "Identity"
             new.attr.clear()
             new.attr["T"].type = node.attr["dtype"].type
+        elif node.op == "ResourceGather" and frozen:
+            _gather_from_constant(out, new)
+        elif frozen:
+            raise ValueError(
+                f"Cannot freeze variable '{frozen[0]}': {node.op} '{node.name}' takes its handle; "
+                "list it in variable_names_blacklist"
+            )
     return out
+
+
+def _gather_from_constant(graph_def: Any, node: Any) -> None:
+    """Changes a ResourceGather of a frozen variable to a GatherV2, with a new node for its axis."""
+    axis = graph_def.node.add(name=f"{node.name}/axis", op="Const")
+    axis.attr["dtype"].type = 3
+    axis.attr["value"].tensor.ParseFromString(encode_tensor(np.int32(node.attr["batch_dims"].i)))
+    dtype, indices = node.attr["dtype"].type, node.attr["Tindices"].type
+    batch_dims = node.attr["batch_dims"].i
+    node.op = "GatherV2"
+    node.input.append(axis.name)
+    node.attr.clear()
+    node.attr["Tparams"].type = dtype
+    node.attr["Tindices"].type = indices
+    node.attr["Taxis"].type = 3
+    node.attr["batch_dims"].i = batch_dims

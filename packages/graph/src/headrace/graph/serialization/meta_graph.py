@@ -70,6 +70,18 @@ def _while_context_def() -> Any:
     return WhileContextDef
 
 
+def _queue_runner_def() -> Any:
+    from headrace.formats.proto.queue_runner_pb2 import QueueRunnerDef
+
+    return QueueRunnerDef
+
+
+def _queue_runner_from(message: Any, import_scope: str | None = None) -> Any:
+    from headrace.graph.ops.synchronisation.queue_runner import QueueRunner
+
+    return QueueRunner.from_proto(message, import_scope)
+
+
 def _variable_from(message: Any, import_scope: str | None = None) -> Any:
     from headrace.graph.variables.variable import Variable
 
@@ -96,6 +108,9 @@ for _key in GraphKeys._VARIABLE_COLLECTIONS:
     register_proto_function(_key, _variable_def, _own_message, _variable_from)
 register_proto_function(GraphKeys.COND_CONTEXT, _cond_context_def, _own_message, _cond_from)
 register_proto_function(GraphKeys.WHILE_CONTEXT, _while_context_def, _own_message, _while_from)
+register_proto_function(
+    GraphKeys.QUEUE_RUNNERS, _queue_runner_def, _own_message, _queue_runner_from
+)
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -223,7 +238,10 @@ def create_meta_graph_def(
         message.meta_info_def.MergeFrom(meta_info_def)
     message.graph_def.MergeFrom(graph.as_graph_def() if graph_def is None else graph_def)
     if not message.meta_info_def.HasField("stripped_op_list"):
-        for op_type in sorted({node.op for node in message.graph_def.node}):
+        used = {node.op for node in message.graph_def.node}
+        for function in message.graph_def.library.function:
+            used.update([node.op for node in function.node_def])
+        for op_type in sorted(used):
             if op_catalogue.find(op_type) is not None:
                 message.meta_info_def.stripped_op_list.op.append(op_catalogue.op_def(op_type))
     if saver_def is not None:
@@ -267,7 +285,7 @@ def add_collection_def(
 def _write_plain(target: Any, values: list[Any], export_scope: str | None) -> None:
     first = values[0]
     if isinstance(first, int):
-        target.int64_list.value.extend(values)
+        target.int64_list.value.extend([int(v) for v in values])
     elif isinstance(first, float):
         target.float_list.value.extend(values)
     elif isinstance(first, (str, bytes)):

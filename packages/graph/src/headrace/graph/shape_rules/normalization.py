@@ -40,9 +40,11 @@ def fused_batch_norm(op: ShapeQuery) -> Shapes:
     x = _image(op.inputs[0])
     c = _channels(op, x, 1, "scale")
     _channels(op, x, 2, "offset")
-    whole: Shape = op.inputs[0]
+    whole: list[int | None] = list(x)
+    whole[1 if channels_first(op) else len(x) - 1] = c
     # V3 has one more output, reserved for cuDNN: it stays empty.
-    return [whole, (c,), (c,), (c,), (c,), (0,)][: op.n_outputs]
+    shapes: Shapes = [tuple(whole), (c,), (c,), (c,), (c,), (0,)]
+    return shapes[: op.n_outputs]
 
 
 @shape_rule("fused_batch_norm_grad")

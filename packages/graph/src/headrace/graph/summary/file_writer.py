@@ -27,8 +27,8 @@ class FileWriter:
       flush_secs: interval of flushes in seconds.
       graph_def: deprecated form of graph.
       filename_suffix: appended to the file name.
-      session: must be None: writing through a session is not supported.
-    Raises: ValueError for a session; an OpError for each failure of the file system.
+      session: a session of the program; the writer writes the same file with it and without.
+    Raises: TypeError for a session of another type; an OpError for each failure of the file system.
     """
 
     def __init__(
@@ -41,10 +41,8 @@ class FileWriter:
         filename_suffix: str | None = None,
         session: SessionLike | None = None,
     ) -> None:
-        if session is not None:
-            raise NotImplementedError(
-                "FileWriter: writing through a session is not supported; leave session out"
-            )
+        if session is not None and not hasattr(session, "run"):
+            raise TypeError(f"session must be a Session, not {session!r}")
         self._logdir = os.fspath(logdir)
         self._max_queue = max_queue
         self._flush_s = flush_secs

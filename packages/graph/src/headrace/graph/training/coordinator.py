@@ -34,12 +34,13 @@ class Coordinator:
         """Requests all threads to stop.
 
         Args:
-          ex: the exception that is the reason, or sys.exc_info(); `join` raises it.
+          ex: the exception that is the reason, or sys.exc_info(); `join` raises it. Those of
+            later requests are dropped: threads that are stopped often fail.
         Raises: TypeError for another type of ex.
         """
         with self._lock:
             late = self._joined
-            if not late and ex is not None and self._error is None:
+            if not late and ex is not None and not self._stop_event.is_set():
                 kind, error, trace = (
                     ex if isinstance(ex, tuple) else (type(ex), ex, ex.__traceback__)
                 )

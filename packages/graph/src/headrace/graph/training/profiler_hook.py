@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from headrace.graph.client.timeline import chrome_trace
 from headrace.graph.platform import logging
 from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
@@ -15,29 +15,6 @@ from headrace.graph.typing.aliases import SessionLike
 
 if TYPE_CHECKING:
     from headrace.graph.training.session_run_hook import SessionRunContext, SessionRunValues
-
-
-def chrome_trace(step_stats: Any) -> str:
-    """Converts StepStats to Chrome's trace format: one process per device, one row per thread."""
-    events: list[dict[str, Any]] = []
-    for number, device in enumerate(step_stats.dev_stats):
-        events.append(
-            {"ph": "M", "pid": number, "name": "process_name", "args": {"name": device.device}}
-        )
-        for node in device.node_stats:
-            events.append(
-                {
-                    "ph": "X",
-                    "pid": number,
-                    "tid": node.thread_id,
-                    "name": node.node_name,
-                    "cat": "Op",
-                    "ts": node.all_start_micros,
-                    "dur": max(1, node.all_end_rel_micros),
-                    "args": {"label": node.timeline_label},
-                }
-            )
-    return json.dumps({"traceEvents": events})
 
 
 class ProfilerHook(SessionRunHook):

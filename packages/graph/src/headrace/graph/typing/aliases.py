@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from headrace.graph.client.session import BaseSession
     from headrace.graph.framework.operation import Operation, Tensor
     from headrace.graph.framework.tensor_shape import Dimension, TensorShape
+    from headrace.graph.ops.tensor_arrays.tensor_array import TensorArray
     from headrace.graph.variables.partitioned_variable import PartitionedVariable
     from headrace.graph.variables.variable import Variable
 
@@ -50,8 +51,15 @@ TensorLike: TypeAlias = Union[
     bytes,
     Sequence["TensorLike"],
 ]
+# A structure of lists, tuples and mappings of them.
+TensorStructure: TypeAlias = TensorLike | Sequence[Any] | Mapping[Any, Any]
 SparseLike: TypeAlias = Union["SparseTensor", "SparseTensorValue"]
+# Nested lists, tuples and dicts of tensors and TensorArrays.
+Structure: TypeAlias = Union[
+    "Tensor", "TensorArray", Sequence["Structure"], Mapping[str, "Structure"]
+]
 DTypeLike: TypeAlias = DType | str | int | type | np.dtype
+DTypeStructure: TypeAlias = DTypeLike | Sequence[Any] | Mapping[Any, Any]
 # None is a shape of unknown rank.
 ShapeLike: TypeAlias = Union[
     "TensorShape", "Message", np.ndarray, int, Sequence[Union[int, "Dimension", None]], None

@@ -10,6 +10,7 @@ import numpy as np
 from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
@@ -363,6 +364,7 @@ class Identity(_Typed):
         if partition_info is not None:
             at, size = partition_info.var_offset, shape
             matrix = matrix[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]
+        count_nodes(3)  # a diagonal of ones, times gain
         return constant(matrix.astype(dtype.as_numpy_dtype), name="eye")
 
     def get_config(self) -> dict[str, Any]:

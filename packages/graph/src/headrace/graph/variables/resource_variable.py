@@ -11,6 +11,7 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
+from headrace.graph.typing.aliases import ShapeLike
 from headrace.graph.variables.initial_dependencies import without_uninitialized
 from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_kinds import variable_kind
@@ -37,8 +38,6 @@ class ResourceVariable(Variable):
             else:
                 with graph.name_scope("Initializer"), graph.device(None):
                     initial = convert_to_tensor(initial_value, dtype, name="initial_value")
-            if validate_shape and not initial.shape.is_fully_defined():
-                raise ValueError(f"initial_value must have a shape specified: {initial}")
             declared = initial._shape if validate_shape else None
             if shape is not None:
                 declared = TensorShape(shape)._dims
@@ -99,6 +98,11 @@ class ResourceVariable(Variable):
         """The static shape."""
         return self._shape
 
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Merges `shape` into the static shape. Raises: ValueError if they are incompatible."""
+        self._shape = self._shape.merge_with(shape)
+        self._graph_element.set_shape(self._shape)
+
     @property
     def create(self) -> Operation:
         """The Operation that initialises it."""
@@ -128,24 +132,34 @@ class ResourceVariable(Variable):
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """Gathers rows of its value."""
         with name_scope("Gather" if name is None else name) as scope:
-            return op("ResourceGather", self._handle, indices, dtype=self._dtype, name=scope)
+            value = op("ResourceGather", self._handle, indices, dtype=self._dtype, name=scope)
+        return op("Identity", value)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """Gathers slices of its value without reading all of it.
+
+        Args:
+          indices: [..., k] int32 or int64, places in the first k dimensions.
+          name: name of the node.
+        Returns: [..., dimensions after the first k].
+        """
+        with name_scope("GatherNd" if name is None else name) as scope:
+            value = op("ResourceGatherNd", self._handle, indices, dtype=self._dtype, name=scope)
+        return op("Identity", value)
 
     def _value_after(self, update: Operation) -> Tensor:
         with get_default_graph().control_dependencies([update]):
             return self._read()
 
-    def _assign_op(
-        self, kind: str, value: Any, name: str | None, read_value: bool, check: bool
-    ) -> Any:
+    def _assign_op(self, kind: str, value: Any, name: str | None, read_value: bool) -> Any:
         tensor = convert_to_tensor(value, self._dtype)
-        if check:
-            try:
-                self._shape.assert_is_compatible_with(tensor.shape)
-            except ValueError:
-                raise ValueError(
-                    f"Cannot assign a value of shape {tensor.shape} to variable '{self.name}' of "
-                    f"shape {self._shape}: the shapes must agree"
-                ) from None
+        try:
+            self._shape.assert_is_compatible_with(tensor.shape)
+        except ValueError:
+            raise ValueError(
+                f"{kind}: a value of shape {tensor.shape} does not fit variable '{self.name}' of "
+                f"shape {self._shape}: Shapes {self._shape} and {tensor.shape} are incompatible"
+            ) from None
         update = op(kind, self._handle, tensor, name=name)
         return self._value_after(update) if read_value else update
 
@@ -157,7 +171,7 @@ class ResourceVariable(Variable):
         read_value: bool = True,
     ) -> Any:
         """Assigns a value; returns the new value, or the Operation if read_value is False."""
-        return self._assign_op("AssignVariableOp", value, name, read_value, True)
+        return self._assign_op("AssignVariableOp", value, name, read_value)
 
     def assign_add(
         self,
@@ -167,7 +181,7 @@ class ResourceVariable(Variable):
         read_value: bool = True,
     ) -> Any:
         """Adds a value; returns as `assign`."""
-        return self._assign_op("AssignAddVariableOp", delta, name, read_value, False)
+        return self._assign_op("AssignAddVariableOp", delta, name, read_value)
 
     def assign_sub(
         self,
@@ -177,7 +191,7 @@ class ResourceVariable(Variable):
         read_value: bool = True,
     ) -> Any:
         """Subtracts a value; returns as `assign`."""
-        return self._assign_op("AssignSubVariableOp", delta, name, read_value, False)
+        return self._assign_op("AssignSubVariableOp", delta, name, read_value)
 
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Returns the VariableDef message, or None if it is outside of export_scope."""

@@ -57,3 +57,15 @@ class SaveSliceInfo:
             var_offset=self.var_offset,
             var_shape=self.var_shape,
         )
+
+
+def parse_slice_spec(spec: str) -> tuple[list[int], list[int], list[int]]:
+    """Returns the full shape, the starts and the lengths (-1: all) of "4 5 0,2:-".
+
+    Raises: ValueError for another format.
+    """
+    *shape, places = spec.split(" ")
+    parts = [(0, -1) if p == "-" else tuple(map(int, p.split(","))) for p in places.split(":")]
+    if len(parts) != len(shape) or any(len(part) != 2 for part in parts):
+        raise ValueError(f"expected a shape and a slice such as '4 5 0,2:-', not {spec!r}")
+    return [int(d) for d in shape], [start for start, _ in parts], [n for _, n in parts]

@@ -10,12 +10,14 @@ from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder import operators
 from headrace.graph.builder.conversion import convert_to_tensor, register_tensor_conversion_function
 from headrace.graph.builder.indexed_slices import IndexedSlices
+from headrace.graph.framework.default_graph import outermost_graph
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops import state
+from headrace.graph.ops.scatter import batch_scatter_update
 from headrace.graph.typing.aliases import (
     Collections,
     Constraint,
@@ -42,6 +44,16 @@ if TYPE_CHECKING:
     from headrace.graph.framework.operator_types import TensorOperators
 else:
     TensorOperators = object
+
+
+def _check_is_outside_of_functions(initial_value: object) -> None:
+    """Raises ValueError for the tensor of a function: its variables are made outside of it."""
+    if isinstance(initial_value, Tensor) and initial_value.graph.building_function:
+        raise ValueError(
+            f"The initial value {initial_value!r} is a tensor of a function. Tensor-typed variable "
+            "initializers must either be wrapped in an init_scope or callable (e.g., "
+            "`hr.Variable(lambda: hr.truncated_normal([10, 40]))`) when building functions."
+        )
 
 
 class _ByKind(type):
@@ -115,7 +127,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
         self._constraint = constraint
         self._synchronization = synchronization or VariableSynchronization.AUTO
         self._aggregation = aggregation or VariableAggregation.NONE
-        self._graph_key = get_default_graph()
+        self._graph_key = outermost_graph()
         if variable_def is not None:
             if initial_value is not None:
                 raise ValueError("variable_def and initial_value are mutually exclusive.")
@@ -136,11 +148,12 @@ class Variable(TensorOperators, metaclass=_ByKind):
             collections = [*collections, GraphKeys.TRAINABLE_VARIABLES]
         if dtype is not None:
             dtype = as_dtype(dtype).base_dtype
+        _check_is_outside_of_functions(initial_value)
         with init_scope():
             values = () if callable(initial_value) else (initial_value,)
             with name_scope(name, "Variable", values) as scope:
                 self._build(initial_value, scope, dtype, validate_shape, caching_device, shape)
-        get_default_graph().add_to_collections(collections, self)
+            get_default_graph().add_to_collections(collections, self)
 
     def _build(
         self,
@@ -347,6 +360,12 @@ class Variable(TensorOperators, metaclass=_ByKind):
     ) -> Tensor:
         """Sets the rows of IndexedSlices; returns the new value."""
         return self._scattered(state.scatter_update, sparse_delta, use_locking, name)
+
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Sets slices of each batch; see hr.batch_scatter_update. Returns the new value."""
+        return self._scattered(batch_scatter_update, sparse_delta, use_locking, name)
 
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None

@@ -34,7 +34,7 @@ class _ReuseMode(enum.Enum):
 
 AUTO_REUSE = _ReuseMode.AUTO_REUSE
 
-_SCOPES = ("__varscope",)
+SCOPES = ("__varscope",)
 
 
 # ---- scopes --------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class VariableScope:
         """Sets the default caching device."""
         self._caching_device = caching_device
 
-    def set_partitioner(self, partitioner: Partitioner) -> None:
+    def set_partitioner(self, partitioner: Partitioner | None) -> None:
         """Sets the default partitioner."""
         self._partitioner = partitioner
 
@@ -204,7 +204,7 @@ class _ScopeStore(threading.local):
 
 
 def _get_scopes() -> _ScopeStore:
-    kept = get_default_graph().get_collection_ref(_SCOPES)
+    kept = get_default_graph().get_collection_ref(SCOPES)
     if not kept:
         kept.append(_ScopeStore())
     return kept[0]
@@ -265,6 +265,8 @@ class variable_scope:  # noqa: N801 - TF's name
             raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
         if name_or_scope is None and reuse:
             raise ValueError("reuse=True cannot be used without a name_or_scope")
+        if reuse not in (None, False, True, AUTO_REUSE):
+            raise ValueError("The reuse parameter must be True or False or None.")
         self._name_or_scope = name_or_scope
         self._default_name = default_name
         self._values = values
@@ -286,8 +288,9 @@ class variable_scope:  # noqa: N801 - TF's name
         from contextlib import ExitStack
 
         stack = ExitStack()
-        owner = graph_of(self._values or ())
-        if owner is not None and owner is not get_default_graph():
+        graph = get_default_graph()
+        owner = None if graph.building_function else graph_of(self._values or ())
+        if owner is not None and owner is not graph:
             stack.enter_context(owner.as_default())
         try:
             scope = self._enter(stack)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import as_dtype, float32
+from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.typing.aliases import (
@@ -26,7 +29,7 @@ from headrace.graph.variables.partitioned_variable import PartitionedVariable, s
 from headrace.graph.variables.save_slice_info import SaveSliceInfo
 from headrace.graph.variables.variable import Variable
 
-_STORE = ("__variable_store",)
+STORE = ("__variable_store",)
 
 
 class VariableStore:
@@ -126,10 +129,12 @@ class VariableStore:
         variable = Variable(initial_value=initial, name=name, dtype=variable_dtype, **making)
         self.vars[name] = variable
         if regularizer:
-            with get_default_graph().colocate_with(variable.op), name_scope(name + "/Regularizer/"):
-                loss = regularizer(variable)
-            if loss is not None:
-                get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+            with init_scope():
+                graph = get_default_graph()
+                with graph.colocate_with(variable.op), name_scope(name + "/Regularizer/"):
+                    loss = regularizer(variable)
+                if loss is not None:
+                    graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
         return variable
 
     def _found(self, name: str, shape: TensorShape, dtype: Any, reuse: Any) -> Any:
@@ -165,15 +170,23 @@ class VariableStore:
         reuse: Any,
         making: dict[str, Any],
     ) -> PartitionedVariable:
-        if initializer is not None and not callable(initializer):
-            raise ValueError(
-                "Partitioner given for a variable whose initializer is a value: give an "
-                "initializer that takes a shape"
-            )
         shape = as_shape(shape)
         dtype = as_dtype(dtype)
+        if isinstance(initializer, Tensor):
+            shape = shape.merge_with(initializer.get_shape())
+        if name in self.vars:
+            raise ValueError(
+                "A partitioner was provided, but an unpartitioned version of the variable was "
+                f"found: {name}. Perhaps a variable of the same name was already created without "
+                "partitioning?"
+            )
         partitions = None
         if partitioner is not None:
+            if not shape.is_fully_defined():
+                raise ValueError(
+                    f"Shape of a new partitioned variable ({name}) must be fully defined, but "
+                    f"instead was {shape}."
+                )
             partitions = _checked_partitions(partitioner(shape=shape, dtype=dtype), shape)
         if name in self.partitioned:
             if reuse is False:
@@ -201,16 +214,16 @@ class VariableStore:
         parts = []
         for i, (offset, part) in enumerate(split_shape(shape.as_list(), partitions)):
             info = _PartitionInfo(shape.as_list(), offset)
+            own: Any = initializer
+            own_shape: list[int] | None = part
+            with name_scope(f"{name}/part_{i}/PartitionedInitializer"):
+                if initializer is None:
+                    own = _default_initializer(name, dtype)
+                elif not callable(initializer):
+                    own, own_shape = _slice_of(initializer, dtype, offset, part), None
             with name_scope(""):
                 variable = self._single(
-                    f"{name}/part_{i}",
-                    part,
-                    dtype,
-                    initializer if initializer is not None else _default_initializer(name, dtype),
-                    regularizer,
-                    reuse,
-                    making,
-                    info,
+                    f"{name}/part_{i}", own_shape, dtype, own, regularizer, reuse, making, info
                 )
             variable._set_save_slice_info(SaveSliceInfo(name, shape.as_list(), offset, part))
             parts.append(variable)
@@ -219,7 +232,15 @@ class VariableStore:
         return result
 
 
+def _slice_of(value: Any, dtype: Any, offset: list[int], size: list[int]) -> Tensor:
+    """Returns the part of an initial value that a partition starts with."""
+    whole = value if isinstance(value, Tensor) else convert_to_tensor(value, dtype)
+    return op("Slice", whole, offset, size)
+
+
 def _checked_partitions(partitions: Any, shape: TensorShape) -> list[int]:
+    if not isinstance(partitions, Sequence):
+        raise ValueError(f"Partitioner must return a sequence, but saw: {partitions}")
     partitions = list(partitions)
     if len(partitions) != (shape.ndims or 0):
         raise ValueError(
@@ -292,7 +313,7 @@ def _initial(initializer: Any, shape: TensorShape, dtype: Any, info: Any) -> tup
 
 
 def get_store() -> VariableStore:
-    kept = get_default_graph().get_collection_ref(_STORE)
+    kept = get_default_graph().get_collection_ref(STORE)
     if not kept:
         kept.append(VariableStore())
     return kept[0]

@@ -15,7 +15,7 @@ from headrace.runtime.graph.attributes cimport OpEntry, needs_value, op_entry_of
 from headrace.runtime.executor.native_loop cimport Guard, NativeLoop
 from headrace.runtime.graph.node_kind cimport ENTER, EXIT, KERNEL, MERGE, NEXT_ITERATION, READ_SLOT, SWITCH
 from headrace.runtime.passes.segment_keys cimport predicate_of
-from headrace.runtime.passes.constant_inputs cimport input_positions
+from headrace.runtime.passes.constant_inputs cimport handles_variants, input_positions
 from headrace.runtime.passes.program cimport ProgramNode
 
 ALWAYS = frozenset()
@@ -251,6 +251,8 @@ cdef class LoopPhases:
                 phase = max(phase, self.known[sources[k][0]])
         known = phase
         if self.segments.data_dependent[i] or entry == NULL or entry.stateful:
+            known = phase + 1
+        elif handles_variants(self.program, node) and not entry.shape_only:
             known = phase + 1
         elif not entry.shape_only:
             for source, its, ready, by_value, beside in sources:

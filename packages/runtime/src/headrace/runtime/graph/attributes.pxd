@@ -30,6 +30,7 @@ cdef extern from "graph/graph_def.hpp" namespace "headrace" nogil:
         vector[string_view] inputs
         vector[ParsedAttr] attrs
         vector[string_view] functions
+        vector[string_view] gradients
         int32_t producer
         int32_t min_consumer
         const char* problem

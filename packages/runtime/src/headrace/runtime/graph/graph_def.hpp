@@ -24,6 +24,7 @@ struct ParsedGraph {
   std::vector<std::string_view> inputs;  // as written: "x", "x:1", "^x"
   std::vector<ParsedAttr> attrs;
   std::vector<std::string_view> functions;  // FunctionDef messages
+  std::vector<std::string_view> gradients;  // GradientDef messages
   int32_t producer = 0, min_consumer = 0;
   const char* problem = nullptr;  // null: the bytes are a GraphDef
   int64_t offset = 0;             // of the problem
@@ -90,6 +91,7 @@ inline void parse_graph_def(std::string_view bytes, ParsedGraph& graph) {
         WireReader library(reader.as_bytes(), origin);
         while (library.next()) {
           if (library.field() == 1) graph.functions.push_back(library.as_bytes());
+          if (library.field() == 2) graph.gradients.push_back(library.as_bytes());
         }
         take_problem(library, graph);
         break;

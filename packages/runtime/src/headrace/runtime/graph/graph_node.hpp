@@ -40,6 +40,14 @@ struct OpInfo {
   bool function = false;  // of a graph's function library: no kernel computes it, whatever its name
 };
 
+// What computes a call: nodes of the same graph that expand_calls.pyx made.
+struct CallBody {
+  std::vector<Edge> outputs;     // by output of the call
+  std::vector<int32_t> effects;  // they run whenever the call runs
+  int32_t done = -1;             // where control edges from the call start
+  std::string function;          // name and attributes of the function, to find recursion
+};
+
 struct Attributes;  // parsed attribute values; see graph_def.hpp
 
 struct GraphNode {
@@ -51,6 +59,10 @@ struct GraphNode {
   std::vector<hr_dtype> input_dtypes, output_dtypes;
   std::vector<uint16_t> input_ranks;  // as in ArgInfo, by input; empty: any
   std::shared_ptr<Attributes> attributes;
+
+  std::unique_ptr<CallBody> body;  // of a call, once a program needed it
+  int32_t caller = -1;             // of a node of a body: the call; no graph can name such a node
+  Edge argument{-1, -1};           // of an `_Arg` of a body: the tensor that the call passes
 
   // The kernel chosen by the session and its state, made at first use (ensure_state). A thread that
   // reads `created` as true may use both; after a reset, `state` is the old or the new one.

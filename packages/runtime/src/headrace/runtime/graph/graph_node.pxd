@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int8_t, int32_t, uint16_t
 from libcpp cimport bool as cbool
+from libcpp.memory cimport unique_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -53,6 +54,12 @@ cdef extern from "graph/graph_node.hpp" namespace "headrace" nogil:
         cbool view
         cbool data_shape
 
+    cdef cppclass CallBody:
+        vector[Edge] outputs
+        vector[int32_t] effects
+        int32_t done
+        string function
+
     cdef cppclass GraphNode:
         hr_node abi_node
         string name
@@ -64,6 +71,9 @@ cdef extern from "graph/graph_node.hpp" namespace "headrace" nogil:
         vector[hr_dtype] input_dtypes
         vector[hr_dtype] output_dtypes
         vector[uint16_t] input_ranks
+        unique_ptr[CallBody] body
+        int32_t caller
+        Edge argument
         const hr_kernel* kernel
         AtomicPointer state
         AtomicBool created

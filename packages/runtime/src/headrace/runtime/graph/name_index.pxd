@@ -20,8 +20,10 @@ cdef class NameIndex:
     cdef int32_t find(self, vector[GraphNode*]& nodes, string_view name) noexcept nogil
     # Adds nodes[number]; false where its name is taken. Call reserve first.
     cdef cbool add(self, vector[GraphNode*]& nodes, int32_t number) noexcept nogil
-    # Makes room for `size` nodes.
+    # Makes room for `size` nodes, of which those of the graph are added.
     cdef int reserve(self, vector[GraphNode*]& nodes, size_t size) except -1 nogil
+    # Removes all names and makes room for `size` nodes.
+    cdef int clear(self, size_t size) except -1 nogil
     # Removes all names except those of `nodes`.
     cdef int reset(self, vector[GraphNode*]& nodes) except -1 nogil
     cdef int _add_all(self, vector[GraphNode*]& nodes) except -1 nogil

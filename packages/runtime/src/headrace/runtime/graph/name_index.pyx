@@ -64,6 +64,16 @@ cdef class NameIndex:
         self.slots.assign(room, empty)
         return self._add_all(nodes)
 
+    cdef int clear(self, size_t size) except -1 nogil:
+        cdef NameSlot empty
+        cdef size_t room = 1
+        while room < 2 * size:
+            room *= 2
+        empty.hashed = 0
+        empty.node = -1
+        self.slots.assign(room, empty)
+        return 0
+
     cdef int reset(self, vector[GraphNode*]& nodes) except -1 nogil:
         cdef NameSlot empty
         empty.hashed = 0
@@ -74,5 +84,6 @@ cdef class NameIndex:
     cdef int _add_all(self, vector[GraphNode*]& nodes) except -1 nogil:
         cdef size_t i
         for i in range(nodes.size()):
-            self.add(nodes, <int32_t>i)
+            if nodes[i].caller < 0:
+                self.add(nodes, <int32_t>i)
         return 0

@@ -12,3 +12,5 @@ cdef enum NodeKind:
     NEXT_ITERATION = 7
     SEND = 8
     RECV = 9
+    CALL = 10          # of a function, or If, While, …; programs have the nodes of its body instead
+    ARGUMENT = 11      # `_Arg`: the input of a call

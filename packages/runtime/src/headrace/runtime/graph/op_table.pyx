@@ -24,7 +24,7 @@ _KINDS = {
     "int": kInt, "float": kFloat, "bool": kBool, "string": kString, "type": kType,
     "shape": kShape, "tensor": kTensor, "func": kFunc,
 }
-_CONTROL_FLOW = {
+_KINDS_OF_OPS = {
     "Switch": NodeKind.SWITCH, "RefSwitch": NodeKind.SWITCH,
     "Merge": NodeKind.MERGE, "RefMerge": NodeKind.MERGE,
     "Enter": NodeKind.ENTER, "RefEnter": NodeKind.ENTER,
@@ -32,15 +32,20 @@ _CONTROL_FLOW = {
     "NextIteration": NodeKind.NEXT_ITERATION, "RefNextIteration": NodeKind.NEXT_ITERATION,
     "_Send": NodeKind.SEND, "_HostSend": NodeKind.SEND,
     "_Recv": NodeKind.RECV, "_HostRecv": NodeKind.RECV,
+    **dict.fromkeys((
+        "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase",
+        "While", "StatelessWhile", "For", "RemoteCall", "SymbolicGradient",
+    ), NodeKind.CALL),
+    "_Arg": NodeKind.ARGUMENT,
 }
 # Ops that take a reference, or the handle of a variable, and do not change the variable.
 _REF_READERS = frozenset({
-    "IsVariableInitialized", "RefIdentity", "RefSelect", *_CONTROL_FLOW,
+    "IsVariableInitialized", "RefIdentity", "RefSelect", *_KINDS_OF_OPS,
 })
 _RESOURCE_WRITERS = (
     "AssignVariable", "AssignAddVariable", "AssignSubVariable", "ResourceApply",
     "ResourceSparseApply", "ResourceScatter", "ResourceStridedSliceAssign", "ResourceCountUpTo",
-    "ResourceAccumulator", "DestroyResourceOp",
+    "DestroyResourceOp",
 )
 
 # Stateless ops that programs run for the error that they may raise.
@@ -104,12 +109,14 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.data_shape = signature.data_shape
     entry.internal = signature.internal
     ref_input = False
+    variable_input = False   # a reference of a fixed dtype is the handle of another object
     ranks = op_catalogue.input_ranks(name)
     if signature.shape_rule == "reduce":
         ranks = ()  # graphs before version 21 may have [[0, 1]] for axes
     for place, arg in enumerate(signature.inputs):
         entry.inputs.push_back(_arg(arg))
         ref_input = ref_input or arg.is_ref
+        variable_input = variable_input or (arg.is_ref and bool(arg.type_attr))
         if ranks and not arg.is_ref and arg.dtype not in (_RESOURCE, _VARIANT):
             entry.inputs.back().ranks = ranks[place]
             entry.limits_ranks = True
@@ -120,11 +127,11 @@ cdef int _fill(OpEntry* entry, signature) except -1:
     entry.has_ref = entry.has_ref or ref_input
     for attr in signature.attrs:
         _fill_attr(entry, attr)
-    entry.kind = _CONTROL_FLOW.get(name, NodeKind.KERNEL)
+    entry.kind = _KINDS_OF_OPS.get(name, NodeKind.KERNEL)
     fused = op_catalogue.find("_Fused" + name)
     entry.has_fused_op = fused is not None and any(attr.name == "fused_ops" for attr in fused.attrs)
     entry.placeholder = name in ("Placeholder", "PlaceholderV2")
-    entry.writes = (ref_input and name not in _REF_READERS) or name.startswith(_RESOURCE_WRITERS)
+    entry.writes = (variable_input and name not in _REF_READERS) or name.startswith(_RESOURCE_WRITERS)
     entry.pure = not (
         entry.kind != NodeKind.KERNEL or entry.stateful or entry.has_ref or entry.writes
         or entry.placeholder or entry.outputs.empty() or name in _CHECKS)

@@ -17,6 +17,7 @@ from headrace.runtime.graph.attributes cimport (
     AttrEntry, Attributes, OpEntry, ParsedGraph, ParsedNode, attributes_of, make_attributes,
     op_entry_of, parse_graph_def,
 )
+from headrace.runtime.graph.graph_cycles cimport reject_cycle
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode, OpInfo
 from headrace.runtime.memory.kernel_abi cimport (
     HR_OK, HR_REF, HR_STRING, hr_code, hr_dtype, hr_elements, hr_node, hr_string, hr_tensor,
@@ -30,7 +31,9 @@ from headrace.runtime.graph.op_table cimport new_entry, op_entry
 from headrace.formats.errors import InvalidArgumentError, NotFoundError, from_code
 from headrace.formats import op_catalogue
 from headrace.formats.op_def_signature import from_op_def
-from headrace.formats.proto.graph_pb2 import FunctionDef
+from headrace.formats.proto.graph_pb2 import FunctionDef, GradientDef
+
+from headrace.runtime.graph.function_body import FunctionLibrary
 
 cdef extern from "graph/attributes.hpp" namespace "headrace" nogil:
     cdef struct _NodeApi "hr_node_api":
@@ -48,7 +51,8 @@ cdef class SessionGraph:
     def __cinit__(self):
         self.graph_defs = []
         self.index = NameIndex()
-        self.library = {}
+        self.library = FunctionLibrary()
+        self.bodies = []
         self.lock = threading.RLock()
         self.version = 0
 
@@ -77,7 +81,7 @@ cdef class SessionGraph:
         """
         cdef string_view data = string_view(<const char*>graph_def, len(graph_def))
         cdef ParsedGraph parsed
-        cdef size_t before, i
+        cdef size_t before
         with self.lock:
             before = self.nodes.size()
             with nogil:
@@ -93,26 +97,26 @@ cdef class SessionGraph:
                     f"the GraphDef requires readers of version {parsed.min_consumer} or later, "
                     f"this one is {_CONSUMER_VERSION}: install a newer headrace-runtime")
             functions = _read_functions(parsed, self.library)
+            gradients = _read_gradients(parsed)
             try:
                 for name, message in functions.items():
                     self.functions[name.encode()] = _function_entry(message)
-                self.library.update(functions)
+                self.library.add(functions)
                 with nogil:
-                    _add_nodes(self, parsed)
-                    _connect(self, parsed, <int32_t>before)
-                    _reject_cycle(self, <int32_t>before)
+                    _add_nodes(self, parsed, self.index, -1)
+                    _connect(self, parsed, <int32_t>before, self.index)
+                    reject_cycle(self.nodes, <int32_t>before)
             except BaseException:
-                for i in range(before, self.nodes.size()):
-                    del self.nodes[i]
-                self.nodes.resize(before)
+                self.remove_nodes(before)
                 self.index.reset(self.nodes)
+                self.library.remove(functions)
                 for name in functions:
-                    self.library.pop(name, None)
                     taken = self.functions.find(<string>name.encode())
                     if taken != self.functions.end():
                         del dereference(taken).second
                         self.functions.erase(taken)
                 raise
+            self.library.set_gradients(gradients)
             self.graph_defs.append(graph_def)
             self.producer = (parsed.producer if self.version == 0
                              else min(self.producer, parsed.producer))
@@ -137,11 +141,36 @@ cdef class SessionGraph:
                     # use it.
                     node.created.store(False)
 
+    cdef int32_t add_body(self, int32_t call, bytes graph_def, NameIndex names) except -1:
+        """Adds the nodes of a call's body, which only `names` finds, and returns the first."""
+        cdef string_view data = string_view(<const char*>graph_def, len(graph_def))
+        cdef ParsedGraph parsed
+        cdef size_t before = self.nodes.size()
+        parse_graph_def(data, parsed)
+        try:
+            _add_nodes(self, parsed, names, call)
+            _connect(self, parsed, <int32_t>before, names)
+            reject_cycle(self.nodes, <int32_t>before)
+        except BaseException:
+            self.remove_nodes(before)
+            raise
+        self.bodies.append(graph_def)
+        return <int32_t>before
+
+    cdef int remove_nodes(self, size_t first) noexcept:
+        """Removes the nodes from `first` on, which nothing refers to yet."""
+        cdef size_t i
+        for i in range(first, self.nodes.size()):
+            del self.nodes[i]
+        self.nodes.resize(first)
+        return 0
+
     def node_names(self):
-        """The names of all nodes, in the order in which they were added."""
+        """The names of the nodes of the GraphDefs, in the order in which they were added."""
         cdef size_t i
         with self.lock:
-            return [text_of(self.nodes[i].name) for i in range(self.nodes.size())]
+            return [text_of(self.nodes[i].name) for i in range(self.nodes.size())
+                    if self.nodes[i].caller < 0]
 
     cdef GraphNode* node_named(self, str name) except NULL:
         cdef bytes encoded = name.encode()
@@ -199,7 +228,7 @@ cdef class SessionGraph:
 # ---- the function library ----------------------------------------------------------------------
 
 
-cdef dict _read_functions(ParsedGraph& parsed, dict library):
+cdef dict _read_functions(ParsedGraph& parsed, library):
     if parsed.functions.empty():
         return {}
     functions = {}
@@ -214,13 +243,26 @@ cdef dict _read_functions(ParsedGraph& parsed, dict library):
             raise InvalidArgumentError(
                 None, None,
                 f"Cannot add function '{name}' because an op with the same name already exists")
-        known = library.get(name, functions.get(name))
+        known = library.find(name) or functions.get(name)
         if known is None:
             functions[name] = message
         elif known != message:
             raise InvalidArgumentError(
                 None, None, f"Function {name!r}: another function of that name is in the graph")
     return functions
+
+
+cdef dict _read_gradients(ParsedGraph& parsed):
+    """Returns the names of gradient functions by those of their functions."""
+    gradients = {}
+    cdef string_view view
+    for view in parsed.gradients:
+        try:
+            message = GradientDef.FromString(view.data()[:view.size()])
+        except DecodeError as error:
+            raise InvalidArgumentError(None, None, f"not a GradientDef: {error}") from error
+        gradients[message.function_name] = message.gradient_func
+    return gradients
 
 
 cdef OpEntry* _function_entry(message) except NULL:
@@ -232,7 +274,19 @@ cdef OpEntry* _function_entry(message) except NULL:
             None, None, f"Function '{message.signature.name}': its signature is malformed: {error}"
         ) from error
     entry.function = True
+    entry.kind = NodeKind.CALL
+    entry.pure = False
     return entry
+
+
+cdef int add_functions(SessionGraph graph, functions) except -1:
+    """Makes functions of the library ops of the graph, where they are not yet."""
+    cdef bytes encoded
+    for function in functions:
+        encoded = function.signature.name.encode()
+        if graph.functions.find(<string>encoded) == graph.functions.end():
+            graph.functions[encoded] = _function_entry(function)
+    return 0
 
 
 # ---- nodes, without their edges ----------------------------------------------------------------
@@ -250,7 +304,8 @@ cdef OpEntry* _find_op(SessionGraph graph, string_view name, string_view node) e
             node_name=text(node)) from None
 
 
-cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
+cdef int _add_nodes(
+        SessionGraph graph, ParsedGraph& parsed, NameIndex index, int32_t caller) except -1 nogil:
     cdef unordered_map[string_view, OpEntry*] ops
     cdef OpEntry* entry
     cdef ParsedNode* from_file
@@ -262,7 +317,10 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
     if graph.nodes.capacity() < graph.nodes.size() + parsed.nodes.size():
         graph.nodes.reserve(max(
             graph.nodes.size() + parsed.nodes.size(), 2 * graph.nodes.capacity()))
-    graph.index.reserve(graph.nodes, graph.nodes.size() + parsed.nodes.size())
+    if caller < 0:
+        index.reserve(graph.nodes, graph.nodes.size() + parsed.nodes.size())
+    else:
+        index.clear(parsed.nodes.size())
     for i in range(parsed.nodes.size()):
         from_file = &parsed.nodes[i]
         known = ops.find(from_file.op)
@@ -273,6 +331,7 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
                 entry = _find_op(graph, from_file.op, from_file.name)
             ops[from_file.op] = entry
         node = new GraphNode()
+        node.caller = caller
         node.name.assign(from_file.name.data(), from_file.name.size())
         node.op = entry.name
         node.device.assign(from_file.device.data(), from_file.device.size())
@@ -288,7 +347,7 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
             with gil:
                 raise InvalidArgumentError(
                     None, None, f"node {i} of the GraphDef ({text_of(node.op)}) has no name")
-        if not graph.index.add(graph.nodes, <int32_t>(graph.nodes.size() - 1)):
+        if not index.add(graph.nodes, <int32_t>(graph.nodes.size() - 1)):
             with gil:
                 raise blame(node, "the name is taken by another node of the graph")
         if entry.internal:
@@ -296,13 +355,15 @@ cdef int _add_nodes(SessionGraph graph, ParsedGraph& parsed) except -1 nogil:
                 raise blame(node, "only the executor's own passes make this op, from ops that a "
                             "graph can name")
         check_node(node, entry)
+        graph.has_calls = graph.has_calls or entry.kind == NodeKind.CALL
     return 0
 
 
 # ---- edges -------------------------------------------------------------------------------------
 
 
-cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) except -1 nogil:
+cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before,
+                  NameIndex index) except -1 nogil:
     cdef ParsedNode* from_file
     cdef GraphNode* node
     cdef GraphNode* producer
@@ -318,13 +379,14 @@ cdef int _connect(SessionGraph graph, ParsedGraph& parsed, int32_t before) excep
         for k in range(from_file.first_input, from_file.first_input + from_file.n_inputs):
             written = parsed.inputs[k]
             if written.size() and written.data()[0] == c"^":
-                edge.node = graph.find(string_view(written.data() + 1, written.size() - 1))
+                edge.node = index.find(
+                    graph.nodes, string_view(written.data() + 1, written.size() - 1))
                 if edge.node < 0:
                     with gil:
                         raise blame(node, f"input '{text(written)}' names no node of the graph")
                 node.controls.push_back(edge.node)
                 continue
-            edge = find_tensor(graph, written)
+            edge = _tensor_in(graph, index, written)
             if edge.node < 0:
                 with gil:
                     raise blame(node, f"input '{text(written)}' names no node of the graph")
@@ -360,6 +422,10 @@ cdef object _wrong_arity(const GraphNode* node, const ParsedNode* from_file, Par
 
 
 cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil:
+    return _tensor_in(graph, graph.index, written)
+
+
+cdef Edge _tensor_in(SessionGraph graph, NameIndex index, string_view written) noexcept nogil:
     cdef Edge edge
     cdef size_t colon = written.size()
     cdef size_t i
@@ -373,95 +439,5 @@ cdef Edge find_tensor(SessionGraph graph, string_view written) noexcept nogil:
             for i in range(colon, written.size()):
                 edge.port = edge.port * 10 + (written.data()[i] - c"0")
         written = string_view(written.data(), colon - 1)
-    edge.node = graph.find(written)
+    edge.node = index.find(graph.nodes, written)
     return edge
-
-
-cdef inline bint _closes_loop(const GraphNode* producer, const GraphNode* consumer) noexcept nogil:
-    return (op_entry_of(producer).kind == NodeKind.NEXT_ITERATION
-            and op_entry_of(consumer).kind == NodeKind.MERGE)
-
-
-cdef int _reject_cycle(SessionGraph graph, int32_t before) except -1 nogil:
-    """Checks for cycles among the new nodes: old ones never read new ones."""
-    cdef int32_t total = <int32_t>graph.nodes.size()
-    cdef int32_t n = total - before
-    cdef int32_t i, k, producer
-    cdef cbool in_order = True
-    cdef GraphNode* node
-    cdef Edge edge
-    cdef vector[int32_t] missing, first, consumers, at, ready
-    missing.assign(n, 0)
-    first.assign(n + 1, 0)
-    for i in range(before, total):
-        node = graph.nodes[i]
-        for edge in node.inputs:
-            if edge.node >= before and not _closes_loop(graph.nodes[edge.node], node):
-                in_order = in_order and edge.node < i
-                missing[i - before] += 1
-                first[edge.node - before + 1] += 1
-        for producer in node.controls:
-            if producer >= before:
-                in_order = in_order and producer < i
-                missing[i - before] += 1
-                first[producer - before + 1] += 1
-    if in_order:
-        return 0
-    for i in range(n):
-        first[i + 1] += first[i]
-    consumers.resize(first[n])
-    at.assign(first.begin(), first.end())
-    for i in range(before, total):
-        node = graph.nodes[i]
-        for edge in node.inputs:
-            if edge.node >= before and not _closes_loop(graph.nodes[edge.node], node):
-                consumers[at[edge.node - before]] = i - before
-                at[edge.node - before] += 1
-        for producer in node.controls:
-            if producer >= before:
-                consumers[at[producer - before]] = i - before
-                at[producer - before] += 1
-    for i in range(n):
-        if missing[i] == 0:
-            ready.push_back(i)
-    k = 0
-    while k < <int32_t>ready.size():
-        for i in range(first[ready[k]], first[ready[k] + 1]):
-            missing[consumers[i]] -= 1
-            if missing[consumers[i]] == 0:
-                ready.push_back(consumers[i])
-        k += 1
-    if k == n:
-        return 0
-    with gil:
-        raise _cycle_error(graph, before, missing)
-
-
-cdef object _cycle_error(SessionGraph graph, int32_t before, vector[int32_t]& missing):
-    # Every remaining node waits for another one, so that going backwards meets a node twice.
-    cdef int32_t at = 0
-    cdef int32_t producer
-    cdef Edge edge
-    while missing[at] == 0:
-        at += 1
-    path = []
-    while at not in path:
-        path.append(at)
-        node = graph.nodes[before + at]
-        at = -1
-        for edge in node.inputs:
-            if edge.node >= before and missing[edge.node - before] and not _closes_loop(
-                    graph.nodes[edge.node], node):
-                at = edge.node - before
-                break
-        if at < 0:
-            for producer in node.controls:
-                if producer >= before and missing[producer - before]:
-                    at = producer - before
-                    break
-    cycle = path[path.index(at):][::-1]
-    names = [text_of(graph.nodes[before + <int32_t>i].name) for i in cycle]
-    shown = " -> ".join([*names[:8], "..."] if len(names) > 8 else [*names, names[0]])
-    return InvalidArgumentError(
-        None, None, f"the graph has a cycle: {shown}; only NextIteration to Merge may close one",
-        node_name=names[0])

@@ -11,6 +11,9 @@ from headrace.runtime.kernels import (
     queue_kernels,  # noqa: F401  # registers its kernels when it is imported
     variable_kernels,  # noqa: F401  # likewise
 )
+from headrace.runtime.kernels.synchronisation import (
+    synchronisation_kernels,  # noqa: F401  # likewise
+)
 
 _loading = ForkLock()
 _loaded_names: set[str] = set()

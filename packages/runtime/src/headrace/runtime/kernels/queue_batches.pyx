@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Batches of queue elements: joined for a dequeue, split for an enqueue."""
+"""What a dequeue returns: an element, or elements joined to a batch."""
 
 from libc.stdint cimport int32_t, int64_t
 from cython.operator cimport dereference, preincrement
@@ -11,10 +11,10 @@ from headrace.runtime.memory.kernel_abi cimport (
     HR_INVALID_ARGUMENT, HR_MAX_RANK, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_dtype_size,
     hr_tensor,
 )
-from headrace.runtime.state.queue cimport Element, QueueSpec, Waiter
+from headrace.runtime.state.queue cimport Element, QueueSpec, Waiter, view_row
 
 
-cdef hr_code complete_dequeue(Waiter* w) noexcept nogil:
+cdef hr_code complete_dequeue(Waiter* w, const QueueSpec* spec) noexcept nogil:
     """Returns the one element, or joins the elements of a batch."""
     cdef int32_t c
     cdef hr_code code = HR_OK
@@ -23,7 +23,7 @@ cdef hr_code complete_dequeue(Waiter* w) noexcept nogil:
             w.outputs[c][0] = w.elements.front().parts[c].take()
         return HR_OK
     for c in range(w.n_outputs):
-        code = batch(w, c)
+        code = batch(w, spec, c)
         if code != HR_OK:
             return code
     return HR_OK
@@ -34,7 +34,7 @@ cdef hr_code fail_rank(Waiter* w) noexcept nogil:
     return HR_INVALID_ARGUMENT
 
 
-cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
+cdef hr_code batch(Waiter* w, const QueueSpec* spec, int32_t c) noexcept nogil:
     cdef hr_tensor* out = w.outputs[c]
     cdef hr_tensor part
     cdef const hr_tensor* one
@@ -42,7 +42,6 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
     cdef size_t n = w.elements.size()
     cdef int64_t i = 0
     cdef int32_t d
-    cdef QueueSpec* spec = &w.queue.spec
     out.dtype = spec.types[c]
     if n == 0:
         if <size_t>c >= spec.ranks.size() or spec.ranks[c] < 0:
@@ -79,7 +78,7 @@ cdef hr_code batch(Waiter* w, int32_t c) noexcept nogil:
         memset(out.data, 0, out.bytes)
     element = w.elements.begin()
     while element != w.elements.end():
-        slice_of(out, i, &part)
+        view_row(out, i, &part)
         copy_padded(dereference(element).parts[c].get(), &part, 0, 0, 0)
         preincrement(element)
         i += 1
@@ -114,14 +113,3 @@ cdef void copy_padded(const hr_tensor* src, hr_tensor* dst, int dimension, int64
         return
     for i in range(src.dims[dimension]):
         copy_padded(src, dst, dimension + 1, from_ + i * inner_from, to + i * inner_to)
-
-
-cdef void slice_of(const hr_tensor* batch, int64_t row, hr_tensor* out) noexcept nogil:
-    cdef int i
-    out[0] = batch[0]
-    out.owner = NULL
-    out.rank = batch.rank - 1
-    for i in range(out.rank):
-        out.dims[i] = batch.dims[i + 1]
-    out.bytes = batch.bytes // batch.dims[0] if batch.dims[0] else 0
-    out.data = <char*>batch.data + row * out.bytes

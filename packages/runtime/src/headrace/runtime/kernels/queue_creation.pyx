@@ -1,13 +1,11 @@
 # cython: language_level=3
 """Creates queues by name in a container, as nodes declare them."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.memory.buffer cimport object_release
-from headrace.runtime.state.context cimport SessionState, is_container_name, session_lookup
-from headrace.runtime.graph.attributes cimport text_attribute
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_INT64, HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_dtype, hr_node, hr_object,
@@ -15,16 +13,10 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.state.queue cimport LEAST, RANDOM, Queue, QueueSpec
 from headrace.runtime.kernels.queue_batches cimport complete_dequeue
 
-cdef extern from "<string>" namespace "std" nogil:
-    string to_text "std::to_string"(int64_t n)
-
 cdef extern from *:
     """
     #include "state/queue.hpp"
     using headrace::Queue;
-    static void destroy_queue(hr_object* o) {
-      delete reinterpret_cast<Queue*>(o);
-    }
     static void queue_components(const hr_node* node, headrace::QueueSpec* spec) {
       const hr_dtype* types = nullptr;
       const int32_t* ranks = nullptr;
@@ -40,8 +32,16 @@ cdef extern from *:
         }
     }
     """
-    void destroy_queue(hr_object* o) nogil
     void queue_components(const hr_node* node, QueueSpec* spec) nogil
+
+cdef extern from "kernels/synchronisation/named_objects.hpp" namespace "headrace" nogil:
+    string shared_name_of(const hr_node* node)
+    hr_code fail_node_text(hr_node* node, hr_code code, const string& text)
+    hr_code find_object(hr_node* node, const char* kind, hr_object* (*make)(void*) noexcept nogil,
+                        hr_object** found)
+
+cdef extern from "state/synchronisation/waiting.hpp" namespace "headrace" nogil:
+    hr_object* as_new_object(Queue* created, const char* kind)
 
 cdef extern from "headrace/kernel.h" nogil:
     int64_t hr_attr_int(const hr_node* node, const char* key, int64_t otherwise)
@@ -50,10 +50,11 @@ cdef extern from "headrace/kernel.h" nogil:
 cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
     """The queue that a node declares."""
     cdef string op = (<GraphNode*>node).op
-    spec.name = (<GraphNode*>node).name
+    spec.name = shared_name_of(node)
     spec.capacity = hr_attr_int(node, "capacity", -1)
     spec.min_after_dequeue = hr_attr_int(node, "min_after_dequeue", 0)
-    spec.seed = <uint64_t>(hr_attr_int(node, "seed", 0) * 1000003 + hr_attr_int(node, "seed2", 0))
+    spec.seed = hr_attr_int(node, "seed", 0)
+    spec.seed2 = hr_attr_int(node, "seed2", 0)
     queue_components(node, spec)
     if op.find(b"RandomShuffle") == 0:
         spec.order = RANDOM
@@ -67,58 +68,32 @@ cdef void read_spec(hr_node* node, QueueSpec* spec) noexcept nogil:
         spec.padding = True
 
 
-cdef hr_object* make_queue(void* argument) noexcept nogil:
-    cdef hr_node* node = <hr_node*>argument
+cdef hr_object* make_queue(void* node) noexcept nogil:
     cdef Queue* q = new Queue()
-    q.object.size = sizeof(hr_object)
-    q.object.references = 1
-    q.object.kind = "Queue"
-    q.object.destroy = destroy_queue
     q.complete_dequeue = complete_dequeue
-    read_spec(node, &q.spec)
-    return &q.object
+    read_spec(<hr_node*>node, &q.spec)
+    return as_new_object(q, "Queue")
 
 
 cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
-    cdef GraphNode* source = <GraphNode*>node
-    cdef string container = text_attribute(node, "container")
-    cdef string shared_name = text_attribute(node, "shared_name")
     cdef string text
     cdef hr_object* found = NULL
     cdef QueueSpec requested
+    cdef hr_code code
     read_spec(node, &requested)
     if not requested.shapes_fit():
         text.assign(b"Different number of component types.  Types: ")
         text.append(requested.types_text())
         text.append(b", shapes: ")
-        text.append(to_text(<int64_t>requested.ranks.size()))
-        source.error.assign(text)
-        return HR_INVALID_ARGUMENT
-    if not is_container_name(container):
-        text.assign(b"container contains invalid characters: ")
-        text.append(container)
-        source.error.assign(text)
-        return HR_INVALID_ARGUMENT
-    if shared_name.empty():
-        shared_name = source.name
-    cdef hr_code code = session_lookup(<SessionState*>source.session, container.c_str(),
-                                       shared_name.c_str(), "Queue", make_queue, node, &found,
-                                       &text)
+        text.append(requested.shapes_text())
+        return fail_node_text(node, HR_INVALID_ARGUMENT, text)
+    code = find_object(node, "Queue", make_queue, &found)
     if code != HR_OK:
-        source.error.assign(text)
         return code
-    if (<Queue*>found).spec.types != requested.types or (<Queue*>found).spec.order != requested.order:
-        text.assign(b"Shared queue '")
-        text.append(shared_name)
-        text.append(b"' has component types ")
-        text.append((<Queue*>found).spec.types_text())
-        text.append(b" but requested component types were ")
-        text.append(requested.types_text())
-        if (<Queue*>found).spec.order != requested.order:
-            text.append(b", and is of another kind of queue")
-        source.error.assign(text)
+    text = (<Queue*>found).spec.difference(requested)
+    if not text.empty():
         object_release(found)
-        return HR_INVALID_ARGUMENT
+        return fail_node_text(node, HR_INVALID_ARGUMENT, text)
     state[0] = found
     return HR_OK
 

@@ -10,7 +10,8 @@ from headrace.runtime.memory.buffer cimport (
     OwnedTensor, allocate_tensor, copy_tensor, object_release, object_retain,
 )
 from headrace.runtime.state.context cimport (
-    Run, SessionState, is_container_name, object_of, run_fail_text, session_lookup,
+    Dequeue, Run, SessionState, is_container_name, object_of, run_fail_text, session_lookup,
+    set_dequeue,
 )
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
@@ -19,8 +20,10 @@ from headrace.runtime.memory.kernel_abi cimport (
     hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_string, hr_tensor,
 )
 from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY, SESSION_CONSTANT, add_own_kernels
-from headrace.runtime.state.queue cimport LEAST, RANDOM, Element, Queue, QueueSpec, Waiter
-from headrace.runtime.kernels.queue_batches cimport slice_of
+from headrace.runtime.state.queue cimport (
+    CLOSE, DEQUEUE, ENQUEUE, Element, Queue, Waiter, Waiters, view_row,
+)
+from headrace.runtime.kernels.queue_batches cimport complete_dequeue
 from headrace.runtime.kernels.queue_creation cimport create_queue, destroy_state
 
 
@@ -33,11 +36,8 @@ cdef extern from "<string>" namespace "std" nogil:
 cdef extern from *:
     """
     #include "state/queue.hpp"
-    using headrace::Queue; using headrace::Waiter;
-    static void cancel_waiter(void* argument) {
-      Waiter* w = static_cast<Waiter*>(argument);
-      w->queue->cancel(w);
-    }
+    using headrace::Queue;
+    using headrace::Waiter;
     static void add_part(headrace::Element& element, headrace::OwnedTensor& part) {
       element.parts.push_back(std::move(part));
     }
@@ -45,42 +45,27 @@ cdef extern from *:
       w->elements.push_back(std::move(element));
       element = headrace::Element();
     }
-    // A list of one waiter on that queue. Throws bad_alloc, which the call of the kernel catches.
-    static Queue::Waiters new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done,
-                                     void* argument) {
-      Queue::Waiters one = Queue::new_waiter();
-      Waiter* w = one.front().get();
-      w->kind = enqueue ? Waiter::kEnqueue : Waiter::kDequeue;
-      w->ctx = ctx;
-      w->done = done;
-      w->argument = argument;
-      w->queue = q;
-      w->held = headrace::ObjectRef(&q->object);
-      return one;
-    }
-    // Registers for a cancellation, then enters the queue; the waiter may be freed when this
-    // returns.
-    static void submit(Queue::Waiters& one) {
-      Waiter* w = one.front().get();
-      w->token = w->ctx->api->on_cancel(w->ctx, cancel_waiter, w);
-      if (w->token) return w->queue->add(std::move(one));
-      hr_ctx* ctx = w->ctx;
-      const hr_done done = w->done;
-      void* argument = w->argument;
-      one.clear();
-      ctx->api->fail(ctx, HR_CANCELLED, "the step was cancelled");
-      done(argument, HR_CANCELLED);
+    static void submit(Queue::Waiters& one) { Queue::submit(std::move(one)); }
+    // Libraries call this from threads that no error boundary guards. An exception means that there
+    // was no memory for a waiter, so `done` has not been called.
+    template <class Start>
+    static void without_exceptions(Start start, hr_ctx* ctx, const hr_tensor* queue, int32_t n,
+                                   hr_tensor* const* outputs, hr_done done, void* argument) {
+      try {
+        start(ctx, queue, n, outputs, done, argument);
+      } catch (const std::bad_alloc&) {
+        ctx->api->fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory to dequeue");
+        done(argument, HR_RESOURCE_EXHAUSTED);
+      }
     }
     """
     # Moves.
     void add_part(Element& element, OwnedTensor& part) nogil
     void add_element(Waiter* w, Element& element) nogil
-    cdef cppclass Waiters "headrace::Queue::Waiters":
-        WaiterPtr front() nogil
-    cdef cppclass WaiterPtr "headrace::Queue::WaiterPtr":
-        Waiter* get() nogil
-    Waiters new_waiter(Queue* q, hr_ctx* ctx, int enqueue, hr_done done, void* argument) nogil
+    # Adds the waiter to its queue; it may be freed when this returns.
     void submit(Waiters& one) nogil
+    void without_exceptions(Dequeue start, hr_ctx* ctx, const hr_tensor* queue, int32_t n,
+                            hr_tensor* const* outputs, hr_done done, void* argument) nogil
 
 
 cdef extern from "headrace/kernel.h" nogil:
@@ -128,19 +113,6 @@ cdef hr_code create_node(hr_node* node, void** state) noexcept nogil:
     return HR_OK
 
 
-cdef bint fits(const hr_tensor* t, QueueSpec* spec, size_t component, int skip) noexcept nogil:
-    """Whether a component, without its first `skip` dimensions, has the declared shape."""
-    cdef int i
-    if component >= spec.ranks.size() or spec.ranks[component] < 0:
-        return True
-    if t.rank - skip != spec.ranks[component]:
-        return False
-    for i in range(t.rank - skip):
-        if spec.dims[component][i] >= 0 and spec.dims[component][i] != t.dims[i + skip]:
-            return False
-    return True
-
-
 cdef hr_code fail_types(hr_ctx* ctx, int32_t component, hr_dtype held, hr_dtype actual,
                         const char* what) noexcept nogil:
     cdef string text
@@ -173,13 +145,17 @@ cdef hr_code check(hr_ctx* ctx, Queue* q, GraphNode* node, const hr_tensor* cons
         if inputs[i + 1].rank < skip:
             return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
                                  "enqueue_many takes components with a first dimension")
-        if not fits(inputs[i + 1], &q.spec, i, skip):
-            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
-                                 "Shape mismatch: a component does not have the shape that the "
-                                 "queue declares")
+        if not q.spec.fits(i, inputs[i + 1], skip != 0):
+            text = q.spec.shape_mismatch(i, inputs[i + 1], skip != 0)
+            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
         if skip and inputs[i + 1].dims[0] != inputs[1].dims[0]:
-            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
-                                 "the components of enqueue_many have different first dimensions")
+            text.assign(b"All input tensors must have the same size in the 0th dimension. Component ")
+            text.append(to_text(i))
+            text.append(b" has ")
+            text.append(to_text(inputs[i + 1].dims[0]))
+            text.append(b", and should have ")
+            text.append(to_text(inputs[1].dims[0]))
+            return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
     return HR_OK
 
 
@@ -203,7 +179,8 @@ cdef void enqueue(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
             done(argument, fail_memory(ctx))
             return
         add_part(element, kept)
-    one = new_waiter(q, ctx, 1, done, argument)
+    one = q.new_waiter(ctx, NULL, 0, done, argument)
+    one.front().get().kind = ENQUEUE
     add_element(one.front().get(), element)
     submit(one)
 
@@ -220,13 +197,14 @@ cdef void enqueue_many(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     cdef Waiters one
     cdef int32_t i
     cdef int64_t row
-    if code != HR_OK:
+    if code != HR_OK or inputs[1].dims[0] == 0:   # nothing is added, even to a closed queue
         done(argument, code)
         return
-    one = new_waiter(q, ctx, 1, done, argument)
+    one = q.new_waiter(ctx, NULL, 0, done, argument)
+    one.front().get().kind = ENQUEUE
     for row in range(inputs[1].dims[0]):
         for i in range(1, node.abi_node.n_inputs):
-            slice_of(inputs[i], row, &slice_)
+            view_row(inputs[i], row, &slice_)
             if copy_tensor(&slice_, kept.get()) != HR_OK:
                 done(argument, fail_memory(ctx))
                 return
@@ -256,41 +234,72 @@ cdef void dequeue_up_to(hr_ctx* ctx, void* state, void* plan, const hr_tensor* c
 cdef void start_dequeue(hr_ctx* ctx, GraphNode* node, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, hr_done done, void* argument, bint many,
                         bint up_to) noexcept nogil:
-    cdef Queue* q = queue_of(inputs[0])
+    cdef int64_t requested = 1
+    if many:
+        if inputs[1].rank != 0:
+            done(argument, run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "n must be a scalar"))
+            return
+        requested = (<int32_t*>inputs[1].data)[0]
+    dequeue_from(ctx, inputs[0], node.abi_node.n_outputs, outputs, done, argument, requested, many,
+                 up_to)
+
+
+cdef void dequeue_from(hr_ctx* ctx, const hr_tensor* handle, int32_t n_outputs,
+                       hr_tensor* const* outputs, hr_done done, void* argument, int64_t requested,
+                       bint many, bint up_to) noexcept nogil:
+    """Dequeues into outputs whose dtypes are set."""
+    cdef Queue* q = queue_of(handle)
     cdef hr_code code = HR_OK
     cdef Waiters one
     cdef Waiter* w
-    cdef int64_t requested = 1
     cdef int32_t i
-    if many and inputs[1].rank == 0:
-        requested = (<int32_t*>inputs[1].data)[0]
+    cdef string text
     if q == NULL:
         code = fail_no_queue(ctx)
-    elif <size_t>node.abi_node.n_outputs != q.spec.types.size():
+    elif <size_t>n_outputs != q.spec.types.size():
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT,
                              "the queue has another number of components than are dequeued")
-    elif many and inputs[1].rank != 0:
-        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "n must be a scalar")
     elif many and q.spec.ranks.size() < q.spec.types.size():
         code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, q.spec.lack_of_shapes().c_str())
     elif requested < 0:
-        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "dequeue_many takes 0 or more elements")
+        text.assign(b"DequeueUpToOp" if up_to else b"DequeueManyOp")
+        text.append(b" requested ")
+        text.append(to_text(requested))
+        text.append(b" < 0")
+        code = run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, text.c_str())
     else:
-        for i in range(node.abi_node.n_outputs):
-            if node.abi_node.output_dtypes[i] != q.spec.types[i] and code == HR_OK:
-                code = fail_types(ctx, i, q.spec.types[i], node.abi_node.output_dtypes[i],
-                                  "dequeue expects ")
+        for i in range(n_outputs):
+            if outputs[i].dtype != q.spec.types[i] and code == HR_OK:
+                code = fail_types(ctx, i, q.spec.types[i], outputs[i].dtype, "dequeue expects ")
     if code != HR_OK:
         done(argument, code)
         return
-    one = new_waiter(q, ctx, 0, done, argument)
+    one = q.new_waiter(ctx, outputs, n_outputs, done, argument)
     w = one.front().get()
+    w.kind = DEQUEUE
     w.requested = requested
     w.many = many
     w.up_to = up_to
-    w.outputs = outputs
-    w.n_outputs = node.abi_node.n_outputs
-    submit(one)
+    if requested > 0:
+        submit(one)
+        return
+    code = complete_dequeue(w, &q.spec)   # an empty batch waits for nothing
+    if code != HR_OK:
+        run_fail_text(<Run*>ctx, code, w.message.c_str())
+    done(argument, code)
+
+
+cdef void dequeue_one(hr_ctx* ctx, const hr_tensor* handle, int32_t n, hr_tensor* const* outputs,
+                      hr_done done, void* argument) noexcept nogil:
+    dequeue_from(ctx, handle, n, outputs, done, argument, 1, False, False)
+
+
+cdef void ctx_dequeue(hr_ctx* ctx, const hr_tensor* queue, int32_t n, hr_tensor* const* outputs,
+                      hr_done done, void* argument) noexcept nogil:
+    without_exceptions(dequeue_one, ctx, queue, n, outputs, done, argument)
+
+
+set_dequeue(ctx_dequeue)
 
 
 # ---- the rest -----------------------------------------------------------------------------------------
@@ -319,13 +328,21 @@ cdef hr_code is_closed(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     return HR_OK
 
 
-cdef hr_code close(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
-                   hr_tensor* const* outputs, void* workspace) noexcept nogil:
+cdef void close(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                hr_tensor* const* outputs, void* workspace, hr_done done,
+                void* argument) noexcept nogil:
+    """Closes the queue at once, or after the enqueues that wait already."""
     cdef Queue* q = queue_of(inputs[0])
+    cdef Waiters one
     if q == NULL:
-        return fail_no_queue(ctx)
-    q.close(hr_attr_bool(<hr_node*>state, "cancel_pending_enqueues", 0) != 0)
-    return HR_OK
+        done(argument, fail_no_queue(ctx))
+    elif hr_attr_bool(<hr_node*>state, "cancel_pending_enqueues", 0):
+        q.close_now()
+        done(argument, HR_OK)
+    else:
+        one = q.new_waiter(ctx, NULL, 0, done, argument)
+        one.front().get().kind = CLOSE
+        submit(one)
 
 
 cdef hr_kernel rows[32]
@@ -388,8 +405,8 @@ add_plain("QueueSizeV2", size)
 add_plain("QueueSize", size)
 add_plain("QueueIsClosedV2", is_closed)
 add_plain("QueueIsClosed", is_closed)
-add_plain("QueueCloseV2", close)
-add_plain("QueueClose", close)
+add_async("QueueCloseV2", close)
+add_async("QueueClose", close)
 
 cdef hr_kernel_table table
 table.size = sizeof(hr_kernel_table)

@@ -1,4 +1,5 @@
-// value += delta and value -= delta for AssignAdd and AssignSub, in every numeric dtype.
+// value += delta and value -= delta for AssignAdd and AssignSub, in every numeric dtype; quotients
+// for accumulators.
 #pragma once
 #include <complex>
 #include <cstring>
@@ -59,6 +60,21 @@ inline int slot_add(hr_tensor* value, const hr_tensor* delta, int sign) {
       return 1;
     }
     default: return 0;
+  }
+}
+
+template <typename T>
+void divide_elements(void* value, int64_t n, T divisor) {
+  T* v = static_cast<T*>(value);
+  for (int64_t i = 0; i < n; ++i) v[i] = static_cast<T>(v[i] / divisor);
+}
+
+// value /= divisor, n elements from `value` on; the dtype is float, double or half.
+inline void slot_divide(hr_dtype dtype, void* value, int64_t n, int64_t divisor) {
+  switch (dtype) {
+    case HR_FLOAT: return divide_elements<float>(value, n, static_cast<float>(divisor));
+    case HR_DOUBLE: return divide_elements<double>(value, n, static_cast<double>(divisor));
+    default: return divide_elements<_Float16>(value, n, static_cast<_Float16>(divisor));
   }
 }
 

@@ -13,3 +13,7 @@ cdef void input_positions(ProgramNode* node, uint64_t arguments,
 cdef void mark_constants(Program program, const int32_t* nodes, int32_t n_nodes,
                       const vector[uint64_t]& constant_args, vector[int32_t]& marks,
                       int32_t mark) noexcept nogil
+
+# Whether a node reads or gives lists and the like. Such values are data: they are never folded, since
+# they may be of any size, and are no part of a plan's key.
+cdef bint handles_variants(Program program, ProgramNode* node) noexcept nogil

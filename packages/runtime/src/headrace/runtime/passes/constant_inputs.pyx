@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport OpEntry, argument_range, op_entry_of
+from headrace.runtime.memory.kernel_abi cimport HR_VARIANT
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.program cimport Program, ProgramNode
 
@@ -20,6 +21,17 @@ cdef void input_positions(ProgramNode* node, uint64_t arguments,
             argument_range(node.source, False, argument, &first, &count)
             for k in range(first, min(first + count, node.n_inputs)):
                 positions.push_back(k)
+
+
+cdef bint handles_variants(Program program, ProgramNode* node) noexcept nogil:
+    cdef int32_t k
+    for k in range(node.n_inputs):
+        if program.values[program.inputs[node.first_input + k]].dtype == HR_VARIANT:
+            return True
+    for k in range(node.n_outputs):
+        if program.values[node.first_output + k].dtype == HR_VARIANT:
+            return True
+    return False
 
 
 cdef void mark_constants(Program program, const int32_t* nodes, int32_t n_nodes,

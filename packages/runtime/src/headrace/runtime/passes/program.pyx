@@ -10,6 +10,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport AttrScalar, find_scalar, kString
 from headrace.runtime.passes.fed_values cimport note_feed_shapes
+from headrace.runtime.graph.expand_calls cimport expand_calls
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, hr_dtype
 from headrace.runtime.graph.node_kind cimport NodeKind
@@ -121,6 +122,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
             fetch_edges.push_back(checked_tensor(graph, "Fetch", name))
         for name in targets:
             target_nodes.push_back(_operation(graph, name))
+        expand_calls(graph, feed_edges, fetch_edges, target_nodes)
         prune(graph, feed_edges, fetch_edges, target_nodes, ir)
         read_slots(ir)
         place(ir, config.allow_soft_placement, config.allow_reference)

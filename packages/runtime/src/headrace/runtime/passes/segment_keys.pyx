@@ -17,7 +17,7 @@ from headrace.runtime.memory.kernel_abi cimport HR_KERNEL_DATA_SHAPE, HR_OK, hr_
 from headrace.runtime.kernels.kernel_table cimport is_python_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.token_sets cimport TokenSets
-from headrace.runtime.passes.constant_inputs cimport input_positions
+from headrace.runtime.passes.constant_inputs cimport handles_variants, input_positions
 from headrace.runtime.passes.program cimport Program, ProgramNode
 
 
@@ -207,6 +207,8 @@ cdef class SegmentKeys:
             return False
         elif entry.shape_only:
             return True
+        elif handles_variants(self.program, node):
+            return False
         for k in range(node.n_inputs):
             producer = node_of(self.program, node.first_input + k)
             if producer >= i or not self.fixed[producer]:
@@ -288,6 +290,8 @@ cdef class SegmentKeys:
             self.known[i] = level + 1
         elif entry.shape_only:
             self.known[i] = level
+        elif handles_variants(self.program, node):
+            self.known[i] = level + 1
         else:
             self.known[i] = max(known, level)
 

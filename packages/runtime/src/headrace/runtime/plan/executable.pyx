@@ -142,6 +142,7 @@ cdef inline hr_code allocate_counted(Executable* executable, RunBuffers* buffers
 cdef hr_code alias_entry(Run* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                          hr_tensor* const* outputs, void* workspace) noexcept nogil:
     outputs[0].data = inputs[0].data
+    outputs[0].owner = inputs[0].owner
     return HR_OK
 
 

@@ -13,7 +13,8 @@ from headrace.runtime.kernels.kernel_table cimport (
 )
 from headrace.runtime.memory.buffer cimport copy_tensor, set_bytes
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_KERNEL_PRIVATE_IN, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, hr_code, hr_kernel, hr_tensor,
+    HR_KERNEL_PRIVATE_IN, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, HR_VARIANT, hr_code,
+    hr_kernel, hr_tensor,
 )
 from headrace.runtime.passes.program cimport ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -191,13 +192,23 @@ cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
         step.elided = True
     elif kernel.flags & SESSION_CONSTANT or (
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
-            and not step.writes and is_small_enough(builder.node_outputs)):
+            and not step.writes and not any_variant(builder.node_outputs)
+            and is_small_enough(builder.node_outputs)):
         fold(builder, step, number, builder.node_inputs, builder.node_outputs,
              expected_ns(prepared_node.get().flops, prepared_node.get().bytes_moved))
         if kernel.flags & SESSION_CONSTANT:
             for i in range(step.n_outputs):
                 builder.session_constant[builder.arguments[step.first_output + i]] = 1
     return 0
+
+
+cdef bint any_variant(vector[hr_tensor*]& outputs) noexcept nogil:
+    """Whether an output is a variant: what it holds, such as a list, may be of any size."""
+    cdef hr_tensor* output
+    for output in outputs:
+        if output.dtype == HR_VARIANT:
+            return True
+    return False
 
 
 cdef shared_ptr[const PreparedNode] prepared(
@@ -264,7 +275,8 @@ cdef int apply_prepared(SegmentBuilder builder, Step* step, shared_ptr[const Pre
         memcpy(out.dims, shape.dims, sizeof(out.dims))
         out.layout = shape.layout
         out.bytes = shape.bytes
-        if out.dtype >= HR_REF and not step.kernel.flags & SESSION_CONSTANT and inputs.size():
+        if out.dtype >= HR_REF and not step.kernel.flags & SESSION_CONSTANT and inputs.size() and \
+                inputs[0].dtype >= HR_REF:
             # An op that updates a reference returns it.
             if out.rank == -2:
                 out.rank = inputs[0].rank

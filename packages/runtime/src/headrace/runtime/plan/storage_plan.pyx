@@ -5,8 +5,11 @@ Escape analysis comes first: values that may outlive the run get counted buffers
 offsets in the arena, packed by lifetime, in place of an input where the kernel allows it.
 """
 
+from cython.operator cimport dereference
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport Failure, kAnyValues, kIntegers, op_entry_of
@@ -27,6 +30,18 @@ cdef extern from "headrace/kernel.h" nogil:
         void (*input_range)(const void*, int32_t, int32_t*, int32_t*)
 
 cdef int64_t SMALL = 4096           # bytes; copying up to this size is cheaper than counting
+
+# The input that a kernel keeps by reference, if the value has a buffer, and would copy otherwise.
+cdef unordered_map[string, int32_t] kept_inputs
+for _op, _input in {
+    "TensorListPushBack": 1, "TensorListSetItem": 2, "TensorListFromTensor": 0,
+    "TensorListScatter": 0, "TensorListScatterV2": 0, "TensorListScatterIntoExistingList": 1,
+    "TensorListSplit": 0, "TensorListPushBackBatch": 1,
+    "TensorArrayWriteV2": 2, "TensorArrayWriteV3": 2, "TensorArrayScatterV2": 2,
+    "TensorArrayScatterV3": 2, "TensorArraySplitV2": 1, "TensorArraySplitV3": 1,
+    "StackPushV2": 1,
+}.items():
+    kept_inputs[<string>_op.encode()] = _input
 
 
 cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment,
@@ -49,6 +64,9 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
                 builder.last[tensor] = i
     for i in range(segment.n_outputs):
         builder.escapes[builder.root[builder.local_of[segments.outputs[segment.first_output + i]]]] = 1
+    for i in range(<int>builder.steps.size()):
+        if not builder.steps[i].elided:
+            mark_kept(builder, &builder.steps[i])
     storage_of.assign(builder.tensors.size(), -1)
     for i in range(<int>builder.steps.size()):
         step = &builder.steps[i]
@@ -76,6 +94,23 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
         else:
             step.workspace = lifetimes[step.workspace - 1].offset
     return plan_outputs(builder, segments, segment)
+
+
+cdef int mark_kept(SegmentBuilder builder, Step* step) except -1:
+    """Gives a large value that a kernel keeps a buffer, or the owner of a constant's buffer."""
+    cdef int tensor, root
+    found = kept_inputs.find(step.node.op)
+    if found == kept_inputs.end() or dereference(found).second >= step.n_inputs:
+        return 0
+    tensor = builder.arguments[step.first_input + dereference(found).second]
+    root = builder.root[tensor]
+    if builder.tensors[root].bytes <= SMALL:
+        return 0
+    if builder.storage[root] == ARENA:
+        builder.escapes[root] = 1
+    elif builder.storage[root] == STATIC and builder.tensors[tensor].dtype < HR_REF:
+        builder.tensors[tensor].owner = builder.out.constant_at(builder.tensors[tensor].data)
+    return 0
 
 
 cdef void drop_unused(SegmentBuilder builder, Segments segments, Segment segment) noexcept:

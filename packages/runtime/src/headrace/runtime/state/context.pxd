@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.memory.buffer cimport OwnedTensor
 from headrace.runtime.memory.kernel_abi cimport (
-    hr_code, hr_ctx, hr_ctx_api, hr_dtype, hr_object, hr_tensor,
+    hr_code, hr_ctx, hr_ctx_api, hr_done, hr_dtype, hr_object, hr_tensor,
 )
 from headrace.runtime.memory.relaxed cimport Flag
 
@@ -100,6 +100,12 @@ cdef enum:
     READ_ENDS = 1        # it was unknown, so nothing is planned after the read
     READ_ANY_SHAPE = 2   # any: the value is only an output of the segment
 
+
+ctypedef void (*Dequeue)(hr_ctx* ctx, const hr_tensor* queue, int32_t n, hr_tensor* const* outputs,
+                         hr_done done, void* argument) noexcept nogil
+
+# Sets hr_ctx_api.dequeue: queues are above this module.
+cdef void set_dequeue(Dequeue dequeue) noexcept
 
 # Initialises a run whose kernels may use that many threads.
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil

@@ -80,6 +80,7 @@ cdef extern from "headrace/kernel.h" nogil:
         hr_code (*lookup_or_create)(hr_ctx*, const char*, const char*, const char*,
                                     hr_object* (*)(void*) noexcept nogil, void*,
                                     hr_object**) noexcept nogil
+        Dequeue dequeue
 
 
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
@@ -313,8 +314,11 @@ cdef hr_code ctx_lookup(hr_ctx* ctx, const char* container, const char* name, co
                         hr_object* (*make)(void*) noexcept nogil, void* argument,
                         hr_object** found) noexcept nogil:
     cdef string error
-    cdef hr_code code = session_lookup((<Run*>ctx).session, container, name, kind, make, argument,
-                                       found, &error)
+    cdef hr_code code
+    if not is_container_name(string(container)):
+        return run_fail(ctx, HR_INVALID_ARGUMENT, "container contains invalid characters: %s",
+                        container)
+    code = session_lookup((<Run*>ctx).session, container, name, kind, make, argument, found, &error)
     if code != HR_OK:
         run_fail_text(<Run*>ctx, code, error.c_str())
     return code
@@ -331,6 +335,10 @@ fill_api(&api)
 (<api_fields*>&api).slot_read = ctx_slot_read
 (<api_fields*>&api).slot_assign = ctx_slot_assign
 (<api_fields*>&api).lookup_or_create = ctx_lookup
+
+
+cdef void set_dequeue(Dequeue dequeue) noexcept:
+    (<api_fields*>&api).dequeue = dequeue
 
 
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil:

@@ -1,12 +1,8 @@
-// Queues whose blocked operations hold no thread (white paper §4.6): a waiting enqueue or dequeue
-// is a record in the queue. The operation that makes it possible completes it.
+// Queues of tuples of tensors, and the operations that wait for them (waiting.hpp).
 #pragma once
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <list>
-#include <memory>
-#include <mutex>
 #include <new>
 #include <random>
 #include <string>
@@ -14,8 +10,7 @@
 #include <vector>
 
 #include "memory/dtype_names.hpp"
-#include "state/run.hpp"
-#include "state/slot.hpp"
+#include "state/synchronisation/waiting.hpp"
 
 namespace headrace {
 
@@ -36,7 +31,7 @@ struct QueueSpec {
   QueueOrder order = QueueOrder::kFirst;
   int64_t capacity = -1;  // below 0: unbounded
   int64_t min_after_dequeue = 0;
-  uint64_t seed = 0;
+  int64_t seed = 0, seed2 = 0;  // both 0: another order in each session
   bool padding = false;
   std::vector<hr_dtype> types;
   std::vector<int32_t> ranks;  // declared shapes; -1: any. Empty: none declared
@@ -49,14 +44,77 @@ struct QueueSpec {
     return ranks.size() == types.size();
   }
 
+  // The kind, as TensorFlow names it in errors.
+  const char* kind() const {
+    return order == QueueOrder::kRandom  ? "RandomShuffleQueue"
+           : order == QueueOrder::kLeast ? "PriorityQueue"
+           : padding                     ? "PaddingFIFOQueue"
+                                         : "FIFOQueue";
+  }
+
   // The error of dequeuing batches from a queue without declared shapes.
   std::string lack_of_shapes() const {
-    const char* kind = order == QueueOrder::kRandom  ? "RandomShuffleQueue"
-                       : order == QueueOrder::kLeast ? "PriorityQueue"
-                                                     : "FIFOQueue";
-    return std::string(kind) +
+    return std::string(kind()) +
            "'s DequeueMany and DequeueUpTo require the components to have "
            "specified shapes.";
+  }
+
+  // Why a node that declares `requested` may not use this queue; empty: it may.
+  std::string difference(const QueueSpec& requested) const {
+    const std::string shared = "Shared queue '" + name + "' has ";
+    if (std::string(kind()) != requested.kind())
+      return "Expected " + std::string(kind()) + ", found " + requested.kind() +
+             ": shared queue '" + name + "' is of another kind";
+    if (bounded_capacity() != requested.bounded_capacity())
+      return shared + "capacity " + std::to_string(bounded_capacity()) +
+             " but requested capacity was " + std::to_string(requested.bounded_capacity());
+    if (min_after_dequeue != requested.min_after_dequeue)
+      return shared + "min_after_dequeue " + std::to_string(min_after_dequeue) +
+             " but requested min_after_dequeue was " + std::to_string(requested.min_after_dequeue) +
+             ".";
+    if (requested.seeded() && (seed != requested.seed || seed2 != requested.seed2))
+      return shared + "random seeds (" + std::to_string(seed) + ", " + std::to_string(seed2) +
+             ") but requested seeds are (" + std::to_string(requested.seed) + ", " +
+             std::to_string(requested.seed2) + ").";
+    if (types != requested.types)
+      return shared + "component types " + types_text() + " but requested component types were " +
+             requested.types_text();
+    if (ranks != requested.ranks || dims != requested.dims)
+      return shared + "component shapes " + shapes_text() +
+             " but requested component shapes were " + requested.shapes_text();
+    return std::string();
+  }
+
+  // TensorFlow's text for an unbounded queue is the largest int32.
+  int64_t bounded_capacity() const { return capacity < 0 ? INT32_MAX : capacity; }
+  bool seeded() const { return seed != 0 || seed2 != 0; }
+
+  std::string shapes_text() const {
+    std::string text = "[";
+    for (size_t i = 0; i < ranks.size(); ++i)
+      text += (i ? ", " : "") + sizes_text(ranks[i], dims[i].data());
+    return text + "]";
+  }
+
+  // Whether a component, without its first dimension if it is a batch, has the declared shape.
+  bool fits(size_t component, const hr_tensor* t, bool batched) const {
+    const int32_t skip = batched ? 1 : 0;
+    if (component >= ranks.size() || ranks[component] < 0) return true;
+    if (t->rank - skip != ranks[component]) return false;
+    for (int32_t i = 0; i < ranks[component]; ++i) {
+      const int64_t declared = dims[component][static_cast<size_t>(i)];
+      if (declared >= 0 && declared != t->dims[i + skip]) return false;
+    }
+    return true;
+  }
+
+  // The error of enqueuing a component (a batch of them, if `batched`) of another shape.
+  std::string shape_mismatch(size_t component, const hr_tensor* actual, bool batched) const {
+    std::vector<int64_t> expected = dims[component];
+    if (batched) expected.insert(expected.begin(), actual->dims[0]);
+    return "Shape mismatch in tuple component " + std::to_string(component) + ". Expected " +
+           sizes_text(static_cast<int32_t>(expected.size()), expected.data()) + ", got " +
+           sizes_text(actual->rank, actual->dims);
   }
 
   std::string types_text() const {
@@ -101,7 +159,8 @@ class QueueItems {
       std::pop_heap(others_.begin(), others_.end(), later);
     } else {
       if (!seeded_) {
-        random_.seed(spec_->seed ? spec_->seed : std::random_device{}());
+        random_.seed(spec_->seeded() ? uint64_t(spec_->seed) * 1000003 + uint64_t(spec_->seed2)
+                                     : std::random_device{}());
         seeded_ = true;
       }
       std::swap(others_[random_() % others_.size()], others_.back());
@@ -132,94 +191,40 @@ class QueueItems {
   }
 };
 
-struct Waiter {
-  enum Kind { kEnqueue, kDequeue } kind;
-  hr_ctx* ctx;
-  hr_done done;
-  void* argument;
+// One element of a batch, as a view.
+inline void view_row(const hr_tensor* batch, int64_t row, hr_tensor* out) {
+  *out = *batch;
+  out->owner = nullptr;
+  out->rank = batch->rank - 1;
+  for (int32_t i = 0; i < out->rank; ++i) out->dims[i] = batch->dims[i + 1];
+  out->bytes = batch->dims[0] ? batch->bytes / batch->dims[0] : 0;
+  out->data = static_cast<char*>(batch->data) + row * out->bytes;
+}
+
+// An enqueue, a dequeue, or a close that lets the enqueues before it finish.
+struct Waiter : Waiting {
+  enum Kind { kEnqueue, kDequeue, kClose } kind;
   Elements elements;      // to enqueue, or dequeued so far
   int64_t requested = 0;  // of a dequeue
   bool many = false;      // returns a batch
   bool up_to = false;     // accepts fewer elements once the queue is closed
-  hr_tensor* const* outputs = nullptr;
-  int32_t n_outputs = 0;
-  uint64_t token = 0;
-  class Queue* queue = nullptr;
-  ObjectRef held;  // a reference to the queue
-  hr_code code = HR_OK;
-  std::string message;
 };
 
-class Queue {
+// Makes the batch (or the one element) that a dequeue returns; takes its elements.
+using CompleteDequeue = hr_code (*)(Waiter*, const QueueSpec*);
+
+class Queue : public Waitable<Queue, Waiter> {
  public:
-  using WaiterPtr = std::unique_ptr<Waiter>;
-  using Waiters = std::list<WaiterPtr>;
-
-  hr_object object;  // first; kind "Queue"
   QueueSpec spec;
-  // Makes the batch (or the one element) that a dequeue returns; takes its elements.
-  hr_code (*complete_dequeue)(Waiter*) = nullptr;
+  CompleteDequeue complete_dequeue = nullptr;
 
-  // A list of one new waiter, for `add`. Throws bad_alloc.
-  static Waiters new_waiter() {
-    Waiters one;
-    one.push_back(std::make_unique<Waiter>());
-    return one;
-  }
-
-  // The queue owns the waiter from now on.
-  void add(Waiters one) {
-    Waiter* waiter = one.front().get();
-    Waiters finished;
-    {
-      std::lock_guard<std::mutex> hold(lock_);
-      if (waiter->kind == Waiter::kEnqueue && closed_) {
-        fail(waiter, HR_CANCELLED, [&] { return "queue '" + spec.name + "' is closed."; });
-        finished.splice(finished.end(), one);
-      } else if (hr_cancelled(waiter->ctx)) {
-        // `cancel` may have run before, when the waiter was in no list, and does not run again.
-        fail_cancelled(waiter);
-        finished.splice(finished.end(), one);
-      } else {
-        Waiters& list = list_of(waiter);
-        list.splice(list.end(), one);
-        settle(&finished);
-      }
-    }
-    finish(finished);
-  }
-
-  void close(bool cancel_pending) {
-    Waiters finished;
-    {
-      std::lock_guard<std::mutex> hold(lock_);
+  // Closes the queue and ends the enqueues and closes that wait.
+  void close_now() {
+    change([&](Waiters* finished) {
       closed_ = true;
-      if (cancel_pending) {
-        for (WaiterPtr& w : enqueues_)
-          fail(w.get(), HR_CANCELLED,
-               [&] { return "queue '" + spec.name + "' was closed with this enqueue pending."; });
-        finished.splice(finished.end(), enqueues_);
-      }
-      settle(&finished);
-    }
-    finish(finished);
-  }
-
-  // The step of that waiter was cancelled.
-  void cancel(Waiter* waiter) {
-    Waiters finished;
-    {
-      std::lock_guard<std::mutex> hold(lock_);
-      auto& list = list_of(waiter);
-      auto found = std::find_if(list.begin(), list.end(),
-                                [waiter](const WaiterPtr& w) { return w.get() == waiter; });
-      if (found == list.end()) return;  // already finished
-      finished.splice(finished.end(), list, found);
-      if (waiter->kind == Waiter::kDequeue) put_back(waiter);
-      fail_cancelled(waiter);
-      settle(&finished);
-    }
-    finish(finished);
+      for (WaiterPtr& w : enqueues_) w->fail(HR_CANCELLED, [&] { return cancelled_text(w.get()); });
+      finished->splice(finished->end(), enqueues_);
+    });
   }
 
   int64_t size() {
@@ -232,26 +237,22 @@ class Queue {
   }
 
  private:
-  std::mutex lock_;
+  friend class Waitable<Queue, Waiter>;
   QueueItems items_{&spec};
-  Waiters enqueues_, dequeues_;
+  Waiters enqueues_;  // and closes
+  Waiters dequeues_;
   size_t taken_ = 0;  // elements taken by dequeues in progress
   bool closed_ = false;
 
-  Waiters& list_of(const Waiter* w) { return w->kind == Waiter::kEnqueue ? enqueues_ : dequeues_; }
+  Waiters& list_of(const Waiter* w) { return w->kind == Waiter::kDequeue ? dequeues_ : enqueues_; }
 
-  // Without memory for the text, only the code is reported.
-  template <class Text>
-  static void fail(Waiter* w, hr_code code, const Text& text) noexcept {
-    w->code = code;
-    try {
-      w->message = text();
-    } catch (const std::bad_alloc&) { w->message.clear(); }
+  std::string cancelled_text(const Waiter* w) const {
+    const char* what = w->kind == Waiter::kDequeue ? "Dequeue" : "Enqueue";
+    return std::string(what) + " operation was cancelled: it waited for queue '" + spec.name + "'";
   }
 
-  void fail_cancelled(Waiter* w) {
-    fail(w, HR_CANCELLED,
-         [&] { return "the step was cancelled while it waited for queue '" + spec.name + "'"; });
+  void withdraw(Waiter* w) {
+    if (w->kind == Waiter::kDequeue) put_back(w);
   }
 
   void put_back(Waiter* w) {
@@ -275,22 +276,34 @@ class Queue {
 
   bool settle_enqueues(Waiters* finished) {
     bool moved = false;
-    while (!enqueues_.empty() && !full()) {
+    while (!enqueues_.empty()) {
       Waiter* w = enqueues_.front().get();
-      while (!w->elements.empty() && !full()) {
-        if (!items_.reserve(taken_ + 1)) {  // dequeues may put back what they have taken
-          fail(w, HR_RESOURCE_EXHAUSTED,
-               [&] { return "no memory for an element of queue '" + spec.name + "'"; });
-          w->elements.clear();
-          break;
+      if (closed_) {
+        w->fail(HR_CANCELLED, [&] {
+          return w->kind == Waiter::kClose ? "Queue '" + spec.name + "' is already closed."
+                                           : spec.kind() + (" '" + spec.name) + "' is closed.";
+        });
+      } else if (w->kind == Waiter::kClose) {
+        closed_ = true;
+      } else {
+        while (!w->elements.empty() && !full()) {
+          enqueue(w);
+          moved = true;
         }
-        items_.push(w->elements);
+        if (!w->elements.empty()) break;
       }
-      moved = true;
-      if (!w->elements.empty()) break;
       finished->splice(finished->end(), enqueues_, enqueues_.begin());
+      moved = true;
     }
     return moved;
+  }
+
+  void enqueue(Waiter* w) {
+    if (items_.reserve(taken_ + 1))
+      return items_.push(w->elements);  // dequeues may put back theirs
+    w->fail(HR_RESOURCE_EXHAUSTED,
+            [&] { return "no memory for an element of queue '" + spec.name + "'"; });
+    w->elements.clear();
   }
 
   bool settle_dequeues(Waiters* finished) {
@@ -304,11 +317,11 @@ class Queue {
       }
       const int64_t have = static_cast<int64_t>(w->elements.size());
       if (have < w->requested) {
-        // Pending enqueues still complete: they were started before the queue was closed.
-        if (!closed_ || !enqueues_.empty()) break;
+        if (!closed_) break;
         if (!w->up_to || have == 0) {
-          fail(w, HR_OUT_OF_RANGE, [&] {
-            return "queue '" + spec.name + "' is closed and has insufficient elements (requested " +
+          w->fail(HR_OUT_OF_RANGE, [&] {
+            return spec.kind() + (" '" + spec.name) +
+                   "' is closed and has insufficient elements (requested " +
                    std::to_string(w->requested) + ", current size " + std::to_string(have) + ")";
           });
           put_back(w);
@@ -321,25 +334,8 @@ class Queue {
     return moved;
   }
 
-  hr_code complete_or_fail(Waiter* w) noexcept {
-    try {
-      return complete_dequeue(w);
-    } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
-  }
-
-  void finish(Waiters& finished) {
-    for (WaiterPtr& w : finished) {
-      if (w->token) w->ctx->api->forget_cancel(w->ctx, w->token);
-      hr_code code = w->code;
-      if (code == HR_OK && w->kind == Waiter::kDequeue) code = complete_or_fail(w.get());
-      if (code != HR_OK) w->ctx->api->fail(w->ctx, code, "%s", w->message.c_str());
-      hr_done done = w->done;
-      void* argument = w->argument;
-      // The last waiter may free the queue, so nothing of it is accessed afterwards.
-      ObjectRef held = std::move(w->held);
-      w.reset();
-      done(argument, code);
-    }
+  hr_code complete(Waiter* w) {
+    return w->kind == Waiter::kDequeue ? complete_dequeue(w, &spec) : HR_OK;
   }
 };
 

@@ -34,6 +34,8 @@ _WITHOUT_MEANING = frozenset(
 _DONE_ANYWAY = frozenset(
     """
     graph_options.place_pruned_graph
+    graph_options.build_cost_model
+    graph_options.build_cost_model_after
     graph_options.optimizer_options.do_constant_folding
     graph_options.optimizer_options.do_common_subexpression_elimination
     graph_options.optimizer_options.do_function_inlining

@@ -57,6 +57,15 @@ inline std::string shape_text(const hr_tensor* t) {
   return text + "]";
 }
 
+// "[2,?]", as TensorFlow writes partial shapes; rank -1: unknown.
+inline std::string sizes_text(int32_t rank, const int64_t* dims) {
+  if (rank < 0) return "<unknown>";
+  std::string text = "[";
+  for (int32_t i = 0; i < rank; ++i)
+    text += (i ? "," : "") + (dims[i] < 0 ? "?" : std::to_string(dims[i]));
+  return text + "]";
+}
+
 // A variable of either kind.
 struct Slot {
   hr_object object;  // first; kind "Variable"

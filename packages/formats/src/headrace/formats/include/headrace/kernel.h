@@ -212,6 +212,10 @@ struct hr_node {
 
 typedef struct hr_ctx hr_ctx;
 
+/* The end of something asynchronous. A kernel calls it exactly once, from any thread; on an
+ * error it calls ctx->api->fail first. It must not use its arguments afterwards. */
+typedef void (*hr_done)(void* argument, hr_code code);
+
 typedef struct hr_ctx_api {
   uint32_t size;
   /* Records an error message (a printf format) and returns its code. */
@@ -256,6 +260,14 @@ typedef struct hr_ctx_api {
    * the token of a callback that already ran. */
   uint64_t (*on_cancel)(hr_ctx*, void (*cancel)(void* argument), void* argument);
   void (*forget_cancel)(hr_ctx*, uint64_t token);
+
+  /* Takes one element of a queue (a reference or a resource scalar), for asynchronous kernels: no
+   * thread waits. `outputs` are n zeroed tensors with the dtypes of the queue's components, which
+   * get counted buffers that the caller releases. Calls done exactly once, perhaps before it
+   * returns, on any thread; with an error if the queue is closed and empty or the step is
+   * cancelled. The outputs and the context must be valid until then. */
+  void (*dequeue)(hr_ctx*, const hr_tensor* queue, int32_t n, hr_tensor* const* outputs,
+                  hr_done done, void* argument);
 } hr_ctx_api;
 
 struct hr_ctx {
@@ -280,10 +292,6 @@ static inline int32_t hr_cancelled(const hr_ctx* ctx) {
  * the size that prepare requested. */
 typedef hr_code (*hr_compute)(hr_ctx*, void* state, void* plan, const hr_tensor* const* inputs,
                               hr_tensor* const* outputs, void* workspace);
-
-/* The kernel calls this exactly once, from any thread; on an error it calls
- * ctx->api->fail first. It must not use its arguments afterwards. */
-typedef void (*hr_done)(void* argument, hr_code code);
 
 /* ---- the input and output of prepare -------------------------------------------- */
 

@@ -9,6 +9,7 @@ import numpy as np
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import as_dims
@@ -95,6 +96,13 @@ def eye(
     """Creates identity matrices. Returns: batch_shape + [num_rows, num_columns]."""
     with name_scope(name or "eye"):
         columns = num_rows if num_columns is None else num_columns
+        known = batch_shape is None or isinstance(batch_shape, (list, tuple))
+        if known and isinstance(num_rows, int) and isinstance(columns, int):
+            rest = list(batch_shape or ())  # type: ignore[arg-type]
+            diagonal = ones([*rest, min(num_rows, columns)], dtype)
+            if num_rows == columns:
+                return op("MatrixDiag", diagonal, name="diag")
+            return op("MatrixSetDiag", zeros([*rest, num_rows, columns], dtype), diagonal)
         short = op("Minimum", num_rows, columns)
         batch = convert_to_tensor([] if batch_shape is None else batch_shape, dtype="int32")
         diagonal = ones(op("ConcatV2", [batch, op("Reshape", short, [1])], 0), dtype)
@@ -182,12 +190,14 @@ def sequence_mask(
     """
     with name_scope(name or "SequenceMask"):
         lengths = convert_to_tensor(lengths)
+        known = maxlen is not None
         if maxlen is None:
             axes = op("Range", 0, op("Rank", lengths), 1)
             maxlen = op(
                 "Maximum", op("Max", lengths, axes), constant(0, dtype=lengths.dtype.base_dtype)
             )
         else:
+            maxlen = int(maxlen) if isinstance(maxlen, float) else maxlen
             maxlen = convert_to_tensor(maxlen, dtype=lengths.dtype.base_dtype)
         row = op(
             "Range",
@@ -195,6 +205,7 @@ def sequence_mask(
             maxlen,
             constant(1, dtype=lengths.dtype.base_dtype),
         )
+        count_nodes(1 if known else -2)
         mask = op("Less", row, op("ExpandDims", lengths, -1))
         requested = as_dtype(dtype)
         return mask if requested.name == "bool" else op("Cast", mask, DstT=requested)

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView, ValuesView
 from typing import Any
 
 import numpy as np
 
+from headrace.formats.dtypes import int32
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import TensorLike
 
 
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
-    """Concatenates tensors along an axis; their other dimensions must be equal."""
-    values = list(values) if isinstance(values, list | tuple) else [values]
+    """Concatenates tensors along an axis; their other dimensions must be equal.
+
+    Args:
+      values: tensors; a list, a tuple or a view of a dict.
+      axis: scalar integer.
+    Raises: ValueError for an axis that is not a scalar, or shapes that do not fit; TypeError for
+      an axis that is not an integer.
+    """
+    values = list(values) if isinstance(values, list | tuple | ValuesView | KeysView) else [values]
     if len(values) == 1:
-        return op("Identity", values[0], name=name)
+        # No node holds the axis of a single value, so it is checked here.
+        with name_scope(name) as scope:
+            convert_to_tensor(axis, int32, name="concat_dim").get_shape().assert_has_rank(0)
+            return op("Identity", values[0], name=scope)
     return op("ConcatV2", values, axis, name=name)
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Stacks tensors of equal shapes along a new axis."""
-    return op(
-        "Pack",
-        list(values) if not isinstance(values, Tensor) else unstack(values),
-        axis=axis,
-        name=name,
-    )
+    """Stacks tensors of equal shapes along a new axis.
+
+    Args:
+      values: tensors, or one tensor, whose slices along its first dimension are stacked.
+      axis: place of the new dimension; negative values count from the end.
+    Raises: ValueError for an axis outside of the result, or shapes that differ; TypeError for
+      values of different dtypes.
+    """
+    values = list(values) if isinstance(values, ValuesView | KeysView) else values
+    if axis == 0:
+        # A list of numbers becomes one constant; a list with tensors becomes a Pack node.
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            pass
+    values = unstack(values) if isinstance(values, Tensor) else list(values)
+    rank = convert_to_tensor(values[0], name=name).get_shape().ndims if values else None
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
+    return op("Pack", values, axis=axis, name=name)
 
 
 def parallel_stack(values: TensorLike, name: str = "parallel_stack") -> Tensor:
@@ -43,14 +69,17 @@ def unstack(
 
     Args:
       num: number of slices; required if the static shape does not give it.
-    Raises: ValueError if the number of slices is unknown.
+    Raises: ValueError if the number of slices is unknown, or axis is outside of the shape.
     """
-    value = convert_to_tensor(value, name="value")
     if num is None:
+        value = convert_to_tensor(value, name="value")
         dims = value._shape  # noqa: SLF001
-        if dims is None or dims[axis] is None:
+        if dims is not None:
+            if not -len(dims) <= axis < len(dims):
+                raise ValueError(f"axis = {axis} not in [{-len(dims)}, {len(dims)})")
+            num = dims[axis]
+        if num is None:
             raise ValueError(f"Cannot infer num from shape {value.get_shape()}: give num")
-        num = dims[axis]
     return list(op("Unpack", value, num=num, axis=axis, name=name))
 
 
@@ -72,6 +101,7 @@ def split(
     """
     sizes = num_or_size_splits
     if isinstance(sizes, int | np.integer):
+        count_nodes(1)  # the number of parts
         return list(op("Split", axis, value, num_split=int(sizes), name=name))
     sizes = convert_to_tensor(sizes)
     if num is None:

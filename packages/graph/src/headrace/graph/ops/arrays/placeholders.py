@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.formats.dtypes import as_dtype
+from headrace.formats.dtypes import as_dtype, int64
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
@@ -31,21 +31,36 @@ def placeholder_with_default(
 
 
 def sparse_placeholder(
-    dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
+    dtype: DTypeLike, shape: ShapeLike | TensorLike | None = None, name: str | None = None
 ) -> SparseTensor:
-    """Creates a SparseTensor that each run must feed."""
-    base = name or "Placeholder"
-    dims = as_dims(shape) if shape is not None else None
-    rank = None if dims is None else len(dims)
-    if dims is None or None in dims:
-        dense = placeholder("int64", [rank], name=f"{base}/shape")
-    else:
-        dense = convert_to_tensor(list(dims), dtype="int64", name=f"{base}/shape")
+    """Creates a SparseTensor that each run must feed.
+
+    Args:
+      dtype: dtype of the values.
+      shape: sizes of the dense form, a list or an int64 tensor; None where they are unknown.
+      name: prefix of the names of its parts, which are name/shape, name/values, name/indices.
+    """
+    rank, dense = None, None
+    if isinstance(shape, Tensor):
+        rank = shape.get_shape().as_list()[0]
+        dense = shape if shape.dtype.base_dtype is int64 else op("Cast", shape, DstT=int64)
+    elif shape is not None:
+        dims = as_dims(shape)
+        rank = None if dims is None else len(dims)
+        if dims is not None and None not in dims:
+            dense = convert_to_tensor(list(dims), int64, name=_part(name, "shape"))
+    if dense is None:
+        dense = placeholder(int64, [rank], name=_part(name, "shape"))
+    values = placeholder(dtype, [None], name=_part(name, "values"))
     return SparseTensor(
-        indices=placeholder("int64", [None, rank], name=f"{base}/indices"),
-        values=placeholder(dtype, [None], name=f"{base}/values"),
+        indices=placeholder(int64, [None, rank], name=_part(name, "indices")),
+        values=values,
         dense_shape=dense,
     )
+
+
+def _part(name: str | None, part: str) -> str | None:
+    return None if name is None else f"{name}/{part}"
 
 
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002

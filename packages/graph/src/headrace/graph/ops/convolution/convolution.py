@@ -1,16 +1,19 @@
-"""Convolutions in one to three dimensions, their transposes and gradients."""
+"""Convolutions in one to three dimensions, and their transposes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from headrace.formats.dtypes import int32
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.required import required
-from headrace.graph.framework.op_registry import gradient, no_gradient
-from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.framework.constant_value import value_as_shape
+from headrace.graph.framework.default_graph import count_nodes
+from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.ops.convolution import bias, patches  # noqa: F401 - their gradients are of this family
 from headrace.graph.typing.aliases import Ints, Padding, TensorLike
 
@@ -49,21 +52,27 @@ def conv2d(
         "Conv2D",
         input,
         filters if filter is None else filter,
-        strides=_four(strides, data_format),
+        strides=four_sizes(strides, data_format, "strides"),
         use_cudnn_on_gpu=use_cudnn_on_gpu,
         data_format=data_format,
-        dilations=_four(dilations, data_format),
+        dilations=four_sizes(dilations, data_format, "dilations"),
         name=name,
         **_padding(padding),
     )
 
 
-def _four(values: Any, data_format: str) -> list[int]:
-    values = [values] if isinstance(values, int) else list(values)
+def four_sizes(values: Any, data_format: str, name: str) -> list[int]:
+    """Returns sizes in the order of data_format, from one, two or four of them.
+
+    Raises: ValueError for another number of sizes.
+    """
+    values = list(values) if isinstance(values, Iterable) else [values]
     if len(values) == 4:
         return values
+    if len(values) not in (1, 2):
+        raise ValueError(f"{name} should be of length 1, 2 or 4 but was {len(values)}")
     height, width = (values * 2)[:2]
-    return [1, height, width, 1] if data_format == "NHWC" else [1, 1, height, width]
+    return [1, 1, height, width] if data_format == "NCHW" else [1, height, width, 1]
 
 
 def conv2d_backprop_input(
@@ -139,18 +148,48 @@ def conv2d_transpose(
       output_shape: [4] ints, shape of the result.
       input, filters: new names of value and filter.
       the others: as in conv2d.
+    Raises: ValueError for an output_shape without four sizes, or channels that do not fit.
     """
-    with name_scope(name or "conv2d_transpose") as scope:
-        return op(
+    filter = filters if filter is None else filter
+    value = input if value is None else value
+    with name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
+        value = convert_to_tensor(value, name="value")
+        filter = convert_to_tensor(filter, name="filter")
+        sizes = convert_to_tensor(output_shape, int32, name="output_shape")
+        channel = 1 if data_format == "NCHW" else 3
+        _check_transposed(value.get_shape(), filter.get_shape(), sizes, channel)
+        result = op(
             "Conv2DBackpropInput",
-            output_shape,
-            filters if filter is None else filter,
-            input if value is None else value,
-            strides=_four(strides, data_format),
+            sizes,
+            filter,
+            value,
+            strides=four_sizes(strides, data_format, "strides"),
             data_format=data_format,
-            dilations=_four(1 if dilations is None else dilations, data_format),
+            dilations=four_sizes(1 if dilations is None else dilations, data_format, "dilations"),
             name=scope,
             **_padding(padding),
+        )
+        result.set_shape([None] * 4)
+        return result
+
+
+def _check_transposed(value: TensorShape, kernel: TensorShape, sizes: Tensor, channel: int) -> None:
+    """Checks the shapes of conv2d_transpose."""
+    if kernel.ndims not in (None, 4):
+        raise ValueError(f"filter must have 4 dimensions, has shape {kernel}")
+    if not sizes.get_shape().is_compatible_with([4]):
+        raise ValueError(f"output_shape must have shape (4,), got {sizes.get_shape()}")
+    if kernel.ndims is None:
+        return
+    if value.ndims is not None and not value[channel].is_compatible_with(kernel[3]):
+        raise ValueError(
+            "input channels does not match filter's input channels, "
+            f"{value[channel]} != {kernel[3]}"
+        )
+    known = value_as_shape(sizes)
+    if known is not None and not kernel[2].is_compatible_with(known[channel]):
+        raise ValueError(
+            f"output_shape does not match filter's output channels, {known[channel]} != {kernel[2]}"
         )
 
 
@@ -242,7 +281,8 @@ def depthwise_conv2d(
     """
     data_format = data_format or "NHWC"
     rate = dilations if rate is None else rate
-    dilations = _four(list(rate) if rate is not None else [1, 1], data_format)
+    dilations = four_sizes(list(rate) if rate is not None else [1, 1], data_format, "rate")
+    count_nodes(2)  # shape and rate of the windows
     return op(
         "DepthwiseConv2dNative",
         input,
@@ -347,6 +387,10 @@ def convolution(
         else ("Conv3D", "NCDHW" if first else "NDHWC")
     )
     attrs = _padding(padding) if n == 2 else {"padding": padding}
+    if max(rates) > 1 and padding == "SAME":
+        count_nodes(12)  # space to batch and back
+    elif dilation_rate is not None:
+        count_nodes(1)
     return op(
         kind,
         x,
@@ -364,128 +408,3 @@ def _each(value: Any, n: int) -> list[int]:
         return [1] * n
     values = [value] if isinstance(value, int) else list(value)
     return values * n if len(values) == 1 else values
-
-
-# ---- gradients -----------------------------------------------------------------------------
-
-_ATTRS = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
-
-
-def _attrs(node: Operation, names: tuple[str, ...] = _ATTRS) -> dict[str, Any]:
-    return {name: node.get_attr(name) for name in names}
-
-
-@gradient("Conv2D")
-def _conv2d_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    x, kernel = node.inputs
-    shapes = op("ShapeN", [x, kernel])
-    attrs = _attrs(node)
-    return [
-        op("Conv2DBackpropInput", shapes[0], kernel, grad, **attrs),
-        op("Conv2DBackpropFilter", x, shapes[1], grad, **attrs),
-    ]
-
-
-@gradient("Conv2DBackpropInput")
-def _conv2d_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    _, kernel, out = node.inputs
-    attrs = _attrs(node)
-    return [
-        None,
-        op("Conv2DBackpropFilter", grad, op("Shape", kernel), out, **attrs),
-        op("Conv2D", grad, kernel, **attrs),
-    ]
-
-
-@gradient("Conv2DBackpropFilter")
-def _conv2d_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    x, _, out = node.inputs
-    attrs = _attrs(node)
-    return [
-        op("Conv2DBackpropInput", op("Shape", x), grad, out, **attrs),
-        None,
-        op("Conv2D", x, grad, **attrs),
-    ]
-
-
-@gradient("DepthwiseConv2dNative")
-def _depthwise_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    x, kernel = node.inputs
-    attrs = _attrs(node)
-    return [
-        op("DepthwiseConv2dNativeBackpropInput", op("Shape", x), kernel, grad, **attrs),
-        op("DepthwiseConv2dNativeBackpropFilter", x, op("Shape", kernel), grad, **attrs),
-    ]
-
-
-@gradient("DepthwiseConv2dNativeBackpropInput")
-def _depthwise_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    _, kernel, out = node.inputs
-    attrs = _attrs(node)
-    result = op("DepthwiseConv2dNativeBackpropFilter", grad, op("Shape", kernel), out, **attrs)
-    return [None, result, op("DepthwiseConv2dNative", grad, kernel, **attrs)]
-
-
-@gradient("DepthwiseConv2dNativeBackpropFilter")
-def _depthwise_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    x, _, out = node.inputs
-    attrs = _attrs(node)
-    result = op("DepthwiseConv2dNativeBackpropInput", op("Shape", x), grad, out, **attrs)
-    return [result, None, op("DepthwiseConv2dNative", x, grad, **attrs)]
-
-
-_ATTRS_3D = ("strides", "padding", "data_format", "dilations")
-
-
-@gradient("Conv3D")
-def _conv3d_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    x, kernel = node.inputs
-    attrs = _attrs(node, _ATTRS_3D)
-    return [
-        op("Conv3DBackpropInputV2", op("Shape", x), kernel, grad, **attrs),
-        op("Conv3DBackpropFilterV2", x, op("Shape", kernel), grad, **attrs),
-    ]
-
-
-@gradient("Conv3DBackpropInputV2")
-def _conv3d_input_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    _, kernel, out = node.inputs
-    attrs = _attrs(node, _ATTRS_3D)
-    return [
-        None,
-        op("Conv3DBackpropFilterV2", grad, op("Shape", kernel), out, **attrs),
-        op("Conv3D", grad, kernel, **attrs),
-    ]
-
-
-@gradient("Conv3DBackpropFilterV2")
-def _conv3d_filter_gradient(node: Operation, grad: Tensor) -> list[Any]:
-    x, _, out = node.inputs
-    attrs = _attrs(node, _ATTRS_3D)
-    return [
-        op("Conv3DBackpropInputV2", op("Shape", x), grad, out, **attrs),
-        None,
-        op("Conv3D", x, grad, **attrs),
-    ]
-
-
-@gradient("Dilation2D")
-def _dilation_gradient(node: Operation, grad: Tensor) -> list[Tensor]:
-    x, kernel = node.inputs
-    attrs = {name: node.get_attr(name) for name in ("strides", "rates", "padding")}
-    return [
-        op("Dilation2DBackpropInput", x, kernel, grad, **attrs),
-        op("Dilation2DBackpropFilter", x, kernel, grad, **attrs),
-    ]
-
-
-for _op_type in (
-    "Conv2DBackpropInputV2",
-    "Conv2DBackpropFilterV2",
-    "Conv3DBackpropInput",
-    "Conv3DBackpropFilter",
-    "Dilation2DBackpropInput",
-    "Dilation2DBackpropFilter",
-):
-    no_gradient(_op_type, "TensorFlow defines none")
-no_gradient("_FusedConv2D", "graph passes create it after differentiation")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace.formats.dtypes import as_dtype
@@ -20,6 +20,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.operators import true_division
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def cast(
     return op("Cast", x, DstT=requested, name=name or "Cast")
 
 
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+def saturate_cast(value: TensorLike, dtype: Any, name: str | None = None) -> Tensor:
     """Casts to a dtype, and clips values outside of its range."""
     requested = as_dtype(dtype)
     with name_scope(name or "saturate_cast"):
@@ -364,15 +365,33 @@ def clip_by_value(
         return values
 
 
-def add_n(inputs: TensorLike | Sequence[TensorLike], name: str | None = None) -> Tensor:
-    """Sums tensors of equal shape and dtype. Raises: ValueError without tensors."""
-    if not isinstance(inputs, list | tuple) or not inputs:
-        raise ValueError("add_n takes a list of at least one tensor")
+_ADDENDS = (
+    "inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape"
+)
+
+
+def _addends(inputs: Any) -> list[Any]:
+    """Returns the inputs as a list. Raises: ValueError if there are none."""
+    if isinstance(inputs, Tensor) or not isinstance(inputs, Iterable):
+        raise ValueError(_ADDENDS)
+    found = list(inputs)
+    if not found:
+        raise ValueError(_ADDENDS)
+    return found
+
+
+def add_n(inputs: TensorLike | Iterable[TensorLike], name: str | None = None) -> Tensor:
+    """Sums tensors of equal shape and dtype.
+
+    Args:
+      inputs: tensors, variables or IndexedSlices; a list or another iterable.
+    Raises: ValueError without tensors, or for inputs that are not iterable.
+    """
     tensors = [
         convert_to_tensor(t)
         if isinstance(t, IndexedSlices)
         else convert_to_tensor_or_indexed_slices(t)
-        for t in inputs
+        for t in _addends(inputs)
     ]
     tensors = convert_n_to_tensor(tensors)
     if len(tensors) == 1:
@@ -381,10 +400,29 @@ def add_n(inputs: TensorLike | Sequence[TensorLike], name: str | None = None) ->
 
 
 def accumulate_n(
-    inputs: TensorLike | Sequence[TensorLike],
+    inputs: TensorLike | Iterable[TensorLike],
     shape: ShapeLike | None = None,
     tensor_dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Sums tensors of equal shape and dtype; see add_n."""
-    return add_n(inputs, name=name or "AccumulateNV2")
+    """Sums tensors of equal shape and dtype.
+
+    Args:
+      inputs: as in add_n.
+      shape: shape of each input; None takes it from the inputs.
+      tensor_dtype: dtype of each input; None takes it from the inputs.
+    Raises: ValueError without tensors, or for inputs of different dtypes or shapes; TypeError if
+      the inputs are not of tensor_dtype.
+    """
+    tensors = convert_n_to_tensor([convert_to_tensor(t) for t in _addends(inputs)])
+    dtype = tensors[0].dtype.base_dtype
+    if any(t.dtype.base_dtype is not dtype for t in tensors):
+        raise ValueError(_ADDENDS)
+    known = TensorShape(shape)
+    for t in tensors:
+        known = known.merge_with(t.get_shape())
+    if tensor_dtype is not None and dtype is not as_dtype(tensor_dtype):
+        raise TypeError(
+            f"tensor_dtype is {as_dtype(tensor_dtype).name}, but input is of type {dtype.name}"
+        )
+    return add_n(tensors, name=name or "AccumulateNV2")

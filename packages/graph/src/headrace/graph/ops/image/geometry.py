@@ -24,6 +24,9 @@ def _image(image: Any) -> tuple[Tensor, int]:
     """Returns the image as a tensor, and the axis of its rows: 0, or 1 for a batch."""
     image = convert_to_tensor(image, name="image")
     rank = image.get_shape().ndims
+    if rank is None:  # as in TensorFlow, one image
+        image, rank = op("Identity", image), 3
+        image.set_shape([None] * 3)
     if rank not in (3, 4):
         raise ValueError(f"'image' (shape {image.get_shape()}) must have either 3 or 4 dimensions.")
     return image, rank - 3
@@ -175,7 +178,11 @@ def _known(*values: Any) -> bool:
 
 
 def pad_to_bounding_box(
-    image: TensorLike, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike,
+    offset_height: int | Tensor,
+    offset_width: int | Tensor,
+    target_height: int | Tensor,
+    target_width: int | Tensor,
 ) -> Tensor:
     """Pads an image with zeros to a size.
 
@@ -208,10 +215,10 @@ def pad_to_bounding_box(
 
 def crop_to_bounding_box(
     image: TensorLike,
-    offset_height: TensorLike,
-    offset_width: TensorLike,
-    target_height: Any,
-    target_width: Any,
+    offset_height: int | Tensor,
+    offset_width: int | Tensor,
+    target_height: int | Tensor,
+    target_width: int | Tensor,
 ) -> Tensor:
     """Crops an image.
 
@@ -245,7 +252,7 @@ def _maximum(a: Any, b: Any) -> Any:
 
 
 def resize_image_with_crop_or_pad(
-    image: TensorLike, target_height: TensorLike, target_width: TensorLike
+    image: TensorLike, target_height: int | Tensor, target_width: int | Tensor
 ) -> Tensor:
     """Crops an image centrally, or pads it with zeros, to a size.
 

@@ -1,14 +1,9 @@
-"""Matrix products, batch matrix products, and tensordot."""
+"""Matrix products and batch matrix products."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -42,7 +37,8 @@ def matmul(
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("matmul: give transpose or adjoint of one matrix, not both")
     a = convert_to_tensor(a, name="a")
-    b = convert_to_tensor(b, name="b", dtype=a.dtype.base_dtype)
+    if not isinstance(b, Tensor):
+        b = convert_to_tensor(b, name="b", dtype=a.dtype.base_dtype)
     rank_a, rank_b = a.get_shape().ndims, b.get_shape().ndims
     if (
         (rank_a is None or rank_a > 2)
@@ -92,54 +88,6 @@ def matvec(
             b_is_sparse=b_is_sparse,
         )
         return op("Squeeze", product, squeeze_dims=[-1])
-
-
-def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> Tensor:
-    """Contracts a and b along axes.
-
-    Args:
-      a, b: tensors of known rank.
-      axes: int n for the last n axes of a and the first n of b; or two lists of axes.
-    Returns: tensor with the other axes of a, then those of b.
-    Raises: ValueError for unknown ranks or axes, or lists of different lengths.
-    """
-    with name_scope(name or "Tensordot"):
-        a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
-        axes_a, axes_b = _contracted(a, b, axes)
-        left, free_a = _as_matrix(a, axes_a, last=True)
-        right, free_b = _as_matrix(b, axes_b, last=False)
-        return op("Reshape", op("MatMul", left, right), op("ConcatV2", [free_a, free_b], 0))
-
-
-def _contracted(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
-    rank_a, rank_b = a.get_shape().ndims, b.get_shape().ndims
-    if rank_a is None or rank_b is None:
-        raise ValueError("tensordot: the ranks of a and b must be known")
-    if isinstance(axes, Tensor):
-        axes = constant_value(axes)
-        if axes is None:
-            raise ValueError("tensordot: axes must be known when the graph is built")
-    if np.ndim(axes) == 0:
-        n = int(axes)
-        return list(range(rank_a - n, rank_a)), list(range(n))
-    axes_a, axes_b = (np.atleast_1d(part).tolist() for part in axes)
-    if len(axes_a) != len(axes_b):
-        raise ValueError(
-            f"tensordot: a and b need as many axes, got {len(axes_a)} and {len(axes_b)}"
-        )
-    return [i % rank_a for i in axes_a], [i % rank_b for i in axes_b]
-
-
-def _as_matrix(x: Tensor, axes: list[int], last: bool) -> tuple[Tensor, Tensor]:
-    rank: Any = x.get_shape().ndims
-    free = [i for i in range(rank) if i not in axes]
-    order = free + axes if last else axes + free
-    shape = op("Shape", x)
-    free_shape = op("GatherV2", shape, np.array(free, np.int32), 0)
-    size = op("Prod", free_shape, [0])
-    inner = op("Prod", op("GatherV2", shape, np.array(axes, np.int32), 0), [0])
-    turned = x if order == list(range(rank)) else op("Transpose", x, np.array(order, np.int32))
-    return op("Reshape", turned, op("Pack", [size, inner] if last else [inner, size])), free_shape
 
 
 # ---- gradients -----------------------------------------------------------------------------

@@ -8,15 +8,8 @@ from typing import Any
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
+from headrace.graph.ops.convolution.convolution import four_sizes
 from headrace.graph.typing.aliases import DTypeLike, Ints, Padding, TensorLike
-
-
-def _window(values: Any, data_format: str) -> list[int]:
-    values = [values] if isinstance(values, int) else list(values)
-    if len(values) == 4:
-        return values
-    height, width = (values * 2)[:2]
-    return [1, height, width, 1] if data_format == "NHWC" else [1, 1, height, width]
 
 
 def max_pool(
@@ -40,8 +33,8 @@ def max_pool(
     return op(
         "MaxPool",
         input if value is None else value,
-        ksize=_window(ksize, data_format),
-        strides=_window(strides, data_format),
+        ksize=four_sizes(ksize, data_format, "ksize"),
+        strides=four_sizes(strides, data_format, "strides"),
         padding=padding,
         data_format=data_format,
         name=name,
@@ -61,8 +54,8 @@ def avg_pool(
     return op(
         "AvgPool",
         input if value is None else value,
-        ksize=_window(ksize, data_format),
-        strides=_window(strides, data_format),
+        ksize=four_sizes(ksize, data_format, "ksize"),
+        strides=four_sizes(strides, data_format, "strides"),
         padding=padding,
         data_format=data_format,
         name=name,
@@ -84,8 +77,8 @@ def max_pool_with_argmax(
     return op(
         "MaxPoolWithArgmax",
         input,
-        ksize=_window(ksize, "NHWC"),
-        strides=_window(strides, "NHWC"),
+        ksize=four_sizes(ksize, "NHWC", "ksize"),
+        strides=four_sizes(strides, "NHWC", "strides"),
         padding=padding,
         Targmax=Targmax or output_dtype or "int64",
         include_batch_in_index=include_batch_in_index,

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.default_graph import get_seed
+from headrace.graph.framework.default_graph import count_nodes, get_seed
 from headrace.graph.framework.op_registry import gradient, gradient_not_implemented, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -47,6 +47,8 @@ def random_uniform(
     Raises: ValueError for an integer dtype without maxval.
     """
     requested = as_dtype(dtype)
+    if not (requested.is_floating or requested.is_integer):
+        raise ValueError(f"Invalid dtype {requested}")
     if maxval is None:
         if requested.is_integer:
             raise ValueError(f"Must specify maxval for integer dtype {requested.name}")
@@ -109,6 +111,7 @@ def random_crop(
     with name_scope(name or "random_crop") as scope:
         value = convert_to_tensor(value, name="value")
         size = convert_to_tensor(size, dtype="int32", name="size")
+        count_nodes(7)  # an assertion that the size fits
         room = op("Shape", value) - size + 1
         offset = op(
             "FloorMod",
@@ -224,6 +227,10 @@ def dropout(
         if not x.dtype.is_floating:
             raise ValueError(f"x has to be a floating point tensor, got {x.dtype.name}")
         if rate is None:
+            if isinstance(keep_prob, str):
+                raise ValueError(
+                    f"keep_prob must be a floating point number or Tensor (got {keep_prob!r})"
+                )
             rate = 1 - keep_prob
         if isinstance(rate, int | float):
             if not 0 <= rate < 1:
@@ -234,10 +241,12 @@ def dropout(
                 return x
         rate = convert_to_tensor(rate, dtype=x.dtype.base_dtype, name="rate")
         shape = op("Shape", x) if noise_shape is None else _shape(noise_shape)
+        count_nodes(2)  # the bounds of random_uniform
         drawn = op("RandomUniform", shape, dtype=x.dtype.base_dtype, **_seeds(seed))
         keep = op("Cast", op("GreaterEqual", drawn, rate), DstT=x.dtype.base_dtype)
         one = constant(1.0, dtype=x.dtype.base_dtype)
         result = x * (one / (one - rate)) * keep
+        count_nodes(4)
         result.set_shape(x.get_shape())
         return result
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "files/checksums.hpp"
+
 namespace hr {
 namespace {
 
@@ -110,17 +112,6 @@ std::string stored(std::string_view bytes) {
 }
 
 }  // namespace
-
-uint32_t adler32(std::string_view bytes) {
-  uint32_t a = 1, b = 0;
-  for (size_t i = 0; i < bytes.size();) {
-    // So many sums still fit 32 bits.
-    for (const size_t end = std::min(bytes.size(), i + 5552); i < end; ++i)
-      a += uint8_t(bytes[i]), b += a;
-    a %= 65521, b %= 65521;
-  }
-  return b << 16 | a;
-}
 
 std::string zlib_compressed(std::string_view bytes) {
   std::string created = "\x78\x01", body = packed(bytes);

@@ -2,7 +2,6 @@
 #ifndef HEADRACE_CPU_FILES_DEFLATE_HPP
 #define HEADRACE_CPU_FILES_DEFLATE_HPP
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,7 +9,6 @@ namespace hr {
 
 // The bytes as a zlib stream (RFC 1950).
 std::string zlib_compressed(std::string_view bytes);
-uint32_t adler32(std::string_view bytes);
 
 }  // namespace hr
 

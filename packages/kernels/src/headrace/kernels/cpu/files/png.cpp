@@ -1,27 +1,12 @@
 // Writes PNG files.
 #include "files/png.hpp"
 
-#include <array>
 #include <cstring>
 
+#include "files/checksums.hpp"
 #include "files/deflate.hpp"
 
 namespace hr {
-
-uint32_t crc32(std::string_view bytes) {
-  static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> created{};
-    for (uint32_t i = 0; i < 256; ++i) {
-      uint32_t c = i;
-      for (int k = 0; k < 8; ++k) c = c & 1 ? 0xedb88320u ^ c >> 1 : c >> 1;
-      created[i] = c;
-    }
-    return created;
-  }();
-  uint32_t crc = ~0u;
-  for (char byte : bytes) crc = table[(crc ^ uint8_t(byte)) & 255] ^ crc >> 8;
-  return ~crc;
-}
 
 namespace {
 

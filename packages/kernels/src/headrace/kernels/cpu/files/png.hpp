@@ -4,16 +4,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace hr {
 
 // A file of height x width pixels of 1 to 4 channels, each of `depth` bytes (1 or 2, as the
 // machine has them).
 std::string png(const void* pixels, int64_t height, int64_t width, int64_t channels, int depth);
-
-// The check of a chunk.
-uint32_t crc32(std::string_view bytes);
 
 }  // namespace hr
 

@@ -7,11 +7,13 @@ import os
 
 import numpy as np
 
+from headrace.formats.bundle_files import bundle_exists
 from headrace.formats.bundle_merge import merge_bundles
 from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.dtypes import as_dtype
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.slice_file import SliceFileReader, SliceFileWriter
 from headrace.kernels.reference.registry import Attrs, kernel
 
 
@@ -50,32 +52,77 @@ def save_v2(
 def restore_v2(
     attrs: Attrs, prefix: np.ndarray, names: np.ndarray, slices: np.ndarray
 ) -> list[np.ndarray] | np.ndarray:
-    restored = []
-    with BundleReader(prefix.item().decode()) as reader:
+    path = prefix.item().decode()
+    with BundleReader(path) if bundle_exists(path) else SliceFileReader(path) as reader:
         rows = zip(names.tolist(), slices.tolist(), attrs["dtypes"], strict=True)
-        for name, spec, number in rows:
-            key = name.decode()
-            found = reader.dtype(key)
-            if int(found) != number:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"tensor_name = {key}; expected dtype {as_dtype(number).name} does not equal "
-                    f"restored dtype {found.name}",
-                )
-            if spec:
-                shape, starts, lengths = parsed_slice(spec, name)
-                if tuple(shape) != tuple(reader.shape(key)):
-                    raise InvalidArgumentError(
-                        None,
-                        None,
-                        f"tensor_name = {key}; shape in shape_and_slice spec {shape} does not "
-                        f"match the shape in the save file: {list(reader.shape(key))}",
-                    )
-                restored.append(reader.read_slice(key, starts, lengths))
-            else:
-                restored.append(reader.read(key))
+        restored = [restored_tensor(reader, *row) for row in rows]
     return restored if len(restored) != 1 else restored[0]  # one output comes without a list
+
+
+def restored_tensor(
+    reader: BundleReader | SliceFileReader, name: bytes, spec: bytes, number: int
+) -> np.ndarray:
+    """A tensor of a checkpoint, or the slice of it that "4 5 0,2:-" says."""
+    key = name.decode()
+    found = reader.dtype(key)
+    if int(found) != number:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"tensor_name = {key}; expected dtype {as_dtype(number).name} does not equal "
+            f"original dtype {found.name}",
+        )
+    if not spec:
+        return reader.read(key)
+    shape, starts, lengths = parsed_slice(spec, name)
+    if tuple(shape) != tuple(reader.shape(key)):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"tensor_name = {key}; shape in shape_and_slice spec {shape} does not "
+            f"match the shape in the save file: {list(reader.shape(key))}",
+        )
+    return reader.read_slice(key, starts, lengths)
+
+
+# ---- format V1 ----
+
+
+@kernel("SaveSlices")
+def save_slices(
+    attrs: Attrs, path: np.ndarray, names: np.ndarray, slices: np.ndarray, *tensors: np.ndarray
+) -> list[np.ndarray]:
+    writer = SliceFileWriter(os.fsdecode(path.item()))
+    for name, spec, value in zip(names.tolist(), slices.tolist(), tensors, strict=True):
+        if spec:
+            shape, starts, lengths = parsed_slice(spec, name)
+            writer.add(name.decode(), value, shape, starts, lengths)
+        else:
+            writer.add(name.decode(), value)
+    writer.finish()
+    return []
+
+
+@kernel("Save")
+def save(
+    attrs: Attrs, path: np.ndarray, names: np.ndarray, *tensors: np.ndarray
+) -> list[np.ndarray]:
+    whole = np.full(names.shape, b"", object)
+    return save_slices(attrs, path, names, whole, *tensors)
+
+
+@kernel("RestoreSlice")
+def restore_slice(
+    attrs: Attrs, pattern: np.ndarray, name: np.ndarray, spec: np.ndarray
+) -> np.ndarray:
+    path = pattern.item().decode()
+    with BundleReader(path) if bundle_exists(path) else SliceFileReader(path) as reader:
+        return restored_tensor(reader, name.item(), spec.item(), attrs["dt"])
+
+
+@kernel("Restore")
+def restore(attrs: Attrs, pattern: np.ndarray, name: np.ndarray) -> np.ndarray:
+    return restore_slice(attrs, pattern, name, np.array(b"", object))
 
 
 @kernel("MergeV2Checkpoints")

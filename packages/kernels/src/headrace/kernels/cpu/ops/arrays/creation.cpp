@@ -3,6 +3,7 @@
 
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
+#include "ops/tensor_lists/tensor_list.hpp"
 #include "processor/parallel.hpp"
 #include "processor/polled_stretch.hpp"
 #include "table/registration.hpp"
@@ -43,7 +44,16 @@ hr_code compute_ones(hr_ctx* ctx, void*, void*, const hr_tensor* const*, hr_tens
   return HR_OK;
 }
 
-hr_code prepare_zeros(void*, hr_request* r) { return hr_shape_unchanged(r); }
+// A list of zeros has as many items, of the same shapes.
+hr_code compute_zeros_like_lists(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
+                                 hr_tensor* const* out, void*) {
+  return zeros_like_lists(ctx, in[0], out[0]);
+}
+
+hr_code prepare_zeros(void*, hr_request* r) {
+  if (r->outputs[0]->dtype == HR_VARIANT) r->compute = compute_zeros_like_lists;
+  return hr_shape_unchanged(r);
+}
 
 hr_code prepare_ones(void*, hr_request* r) {
   r->compute = with_type(r->outputs[0]->dtype, NumbersAndBool{}, [](auto t) -> hr_compute {

@@ -85,7 +85,7 @@ void restore(hr_ctx* ctx, bundle::Reader* reader, const std::string& name, std::
   const hr_bundle_entry entry = reader->find(name);
   if (entry.dtype != out->dtype)
     throw Failure{HR_INVALID_ARGUMENT, "tensor_name = " + name + "; expected dtype " +
-                                           name_of(out->dtype) + " does not equal restored dtype " +
+                                           name_of(out->dtype) + " does not equal original dtype " +
                                            name_of(entry.dtype)};
   if (entry.rank > HR_MAX_RANK)
     throw Failure{HR_UNIMPLEMENTED, "tensor_name = " + name + "; it has " +

@@ -5,6 +5,7 @@
 #include "loops/strided.hpp"
 #include "math/arithmetic.hpp"
 #include "math/special_functions.hpp"
+#include "ops/tensor_lists/tensor_list.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/registration.hpp"
@@ -206,9 +207,18 @@ hr_code compute_add_n(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in
   return HR_OK;
 }
 
+hr_code compute_add_lists(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                          hr_tensor* const* out, void*) {
+  return add_lists(ctx, int32_t(reinterpret_cast<intptr_t>(plan)), in, out[0]);
+}
+
 hr_code prepare_add_n(void*, hr_request* r) {
   if (hr_code code = hr_shape_merge(r)) return code;
   r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_inputs));
+  if (r->inputs[0]->dtype == HR_VARIANT) {
+    r->compute = compute_add_lists;
+    return HR_OK;
+  }
   r->compute =
       with_type(as_unsigned(r->inputs[0]->dtype), Signless<Numbers>{},
                 [](auto t) -> hr_compute { return compute_add_n<typename decltype(t)::type>; });
@@ -269,6 +279,7 @@ HR_KERNELS = {
     kernel("SelectV2", nullptr, prepare_select_v2),
     kernel("ClipByValue", "T=" HR_REALS, prepare_clip).reuses(0),
     kernel("AddN", "T=" HR_NUMBERS, prepare_add_n).reuses(0),
+    kernel("AddN", "T=variant", prepare_add_n),
     kernel("AccumulateNV2", "T=" HR_NUMBERS, prepare_add_n).reuses(0),
     kernel("Betainc", "T=" HR_WIDE_FLOATS, prepare_betainc),
     kernel("Cross", "T=" HR_REALS, prepare_cross),

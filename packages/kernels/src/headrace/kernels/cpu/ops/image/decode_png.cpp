@@ -3,8 +3,9 @@
 #include <cstring>
 #include <vector>
 
+#include "files/checksums.hpp"
 #include "files/inflate.hpp"
-#include "files/png.hpp"
+#include "ops/image/decode_png.hpp"
 #include "table/element_types.hpp"
 #include "table/registration.hpp"
 #include "table/text.hpp"
@@ -225,17 +226,24 @@ hr_code decode(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tens
   return HR_OK;
 }
 
-hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
-                       hr_tensor* const* outputs, void*) {
-  const std::string_view contents = text_at(inputs[0], 0);
+}  // namespace
+
+hr_code decode_png(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tensor* out) {
   try {
-    return decode(ctx, contents, *static_cast<const int64_t*>(plan), outputs[0]);
+    return decode(ctx, contents, channels, out);
   } catch (const Corruption& corruption) {
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%zu bytes are not an image that can be read: %s",
                        contents.size(), corruption.what);
   } catch (const std::bad_alloc&) {
     return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for the image");
   }
+}
+
+namespace {
+
+hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
+                       hr_tensor* const* outputs, void*) {
+  return decode_png(ctx, text_at(inputs[0], 0), *static_cast<const int64_t*>(plan), outputs[0]);
 }
 
 hr_code prepare_decode(void*, hr_request* r) {

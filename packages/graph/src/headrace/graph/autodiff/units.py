@@ -1,0 +1,124 @@
+"""What a gradient goes through: operations, and whole loops as one unit each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from headrace.formats.dtypes import variant
+from headrace.graph.control_flow.context import WhileContext, is_constant_enter
+from headrace.graph.control_flow.loop_variables import is_loop_merge
+from headrace.graph.control_flow.while_gradients import exit_of, loop_sources, merge_of
+from headrace.graph.framework.operation import Operation, Tensor
+
+Unit = Operation | WhileContext
+
+
+class Units:
+    """The units of one level: the body of a loop, or what is outside of all loops.
+
+    Args:
+      loop: the loop, or None.
+    """
+
+    def __init__(self, loop: WhileContext | None) -> None:
+        self._loop = loop
+        self._sources: dict[Unit, list[Unit]] = {}
+
+    @property
+    def is_body(self) -> bool:
+        """Whether this is the level of a loop's body."""
+        return self._loop is not None
+
+    def of(self, operation: Operation) -> Unit:
+        """Returns the unit of an operation: the outermost loop around it here, or itself."""
+        context = operation._context
+        loop = None if context is None else context.while_context
+        unit: Unit = operation
+        while loop is not None and loop is not self._loop:
+            unit = loop
+            outer = loop.outer_context
+            loop = None if outer is None else outer.while_context
+        return unit
+
+    def is_boundary(self, operation: Operation) -> bool:
+        """Returns whether an operation brings values into an iteration of the loop."""
+        if self._loop is None or operation._context is not self._loop:
+            return False
+        return operation.type in ("Enter", "RefEnter") or is_loop_merge(operation)
+
+    def sources(self, unit: Unit) -> list[Unit]:
+        """Returns the units whose values a unit reads, each once."""
+        found = self._sources.get(unit)
+        if found is None:
+            found = self._sources[unit] = list(
+                dict.fromkeys(self.of(t.op) for t in self.inputs(unit))
+            )
+        return found
+
+    def inputs(self, unit: Unit) -> Sequence[Tensor]:
+        """Returns the tensors that a unit reads."""
+        if isinstance(unit, WhileContext):
+            return [t.op.inputs[0] for t in loop_sources(unit)]
+        return () if self.is_boundary(unit) else unit.inputs
+
+    def in_order(self, starts: Iterable[Unit]) -> list[Unit]:
+        """Returns all units that lead to `starts`, each after its sources."""
+        order: list[Unit] = []
+        seen: set[Unit] = set()
+        for start in starts:
+            if start in seen:
+                continue
+            seen.add(start)
+            stack: list[tuple[Unit, Iterator[Unit]]] = [(start, iter(self.sources(start)))]
+            while stack:
+                unit, rest = stack[-1]
+                for source in rest:
+                    if source not in seen:
+                        seen.add(source)
+                        stack.append((source, iter(self.sources(source))))
+                        break
+                else:
+                    order.append(unit)
+                    stack.pop()
+        return order
+
+
+def active_enters(
+    loop: WhileContext, grads: dict[Tensor, Any], is_requested: Callable[[Tensor], bool]
+) -> list[Tensor]:
+    """Returns the Enters of a loop that a requested value comes in by and a gradient leaves by.
+
+    Args:
+      loop: the loop.
+      grads: gradients of its Exits.
+      is_requested: whether the gradient of what an Enter reads is requested.
+    """
+    units = Units(loop)
+    enters = loop_sources(loop)
+    variables = {merge_of(t): t for t in enters if not is_constant_enter(t.op)}
+    reads: dict[Tensor, set[Tensor]] = {}  # the Enters that a variable's next value depends on
+    for merged, enter in variables.items():
+        reads[enter] = set()
+        for unit in units.in_order([units.of(merged.op.inputs[1].op.inputs[0].op)]):
+            if isinstance(unit, Operation) and units.is_boundary(unit):
+                reads[enter].add(variables.get(unit.outputs[0], unit.outputs[0]))
+    needed = {enter for merged, enter in variables.items() if exit_of(merged) in grads}
+    _close(needed, lambda: [t for enter in needed & reads.keys() for t in reads[enter]])
+    reached = {t for t in enters if is_requested(t)}
+    _close(reached, lambda: [enter for enter, read in reads.items() if read & reached])
+    return [t for t in enters if t in needed and t in reached and _has_gradient(t)]
+
+
+def _close(members: set[Tensor], more: Callable[[], Iterable[Tensor]]) -> None:
+    size = -1
+    while len(members) != size:
+        size = len(members)
+        members.update(more())
+
+
+def _has_gradient(enter: Tensor) -> bool:
+    dtype = enter.dtype.base_dtype
+    if is_constant_enter(enter.op) and dtype.name == "resource":
+        return True
+    return dtype.is_floating or dtype.is_complex or dtype is variant

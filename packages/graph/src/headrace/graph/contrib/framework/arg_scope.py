@@ -1,0 +1,105 @@
+"""arg_scope: default arguments of functions within a block."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_names_by_key: dict[str, tuple[str, ...]] = {}
+
+
+class _Scopes(threading.local):
+    """The nested scopes of a thread: each maps the key of a function to its defaults."""
+
+    def __init__(self) -> None:
+        self.stack: list[dict[str, dict[str, Any]]] = [{}]
+
+
+_scopes = _Scopes()
+
+
+def _key(function: Any) -> str:
+    found = getattr(function, "_key_op", None)
+    return found if isinstance(found, str) else str(function)
+
+
+def add_arg_scope(func: Function) -> Function:
+    """Decorates a function so that arg_scope can set defaults of its arguments.
+
+    Returns: a function that adds the defaults of the current arg_scope to the arguments of a call.
+    """
+    key = f"{func.__module__}.{func.__qualname__}"
+
+    @functools.wraps(func)
+    def scoped(*args: Any, **kwargs: Any) -> Any:
+        defaults = _scopes.stack[-1].get(key)
+        return func(*args, **({**defaults, **kwargs} if defaults else kwargs))
+
+    optional = [p for p in inspect.signature(func).parameters.values() if p.default is not p.empty]
+    _names_by_key[key] = tuple([p.name for p in optional])
+    scoped._key_op = key  # type: ignore[attr-defined]
+    return scoped  # type: ignore[return-value]
+
+
+def has_arg_scope(func: Callable[..., Any]) -> bool:
+    """Returns whether a function is decorated with add_arg_scope."""
+    return _key(func) in _names_by_key
+
+
+def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
+    """Returns the names of the arguments with defaults, which arg_scope can set.
+
+    Raises: ValueError if the function is not decorated with add_arg_scope.
+    """
+    if not has_arg_scope(func):
+        raise ValueError(f"{func!r} is not decorated with @add_arg_scope")
+    return _names_by_key[_key(func)]
+
+
+def current_arg_scope() -> dict[str, dict[str, Any]]:
+    """Returns the current scope: it maps the keys of functions to their default arguments."""
+    return _scopes.stack[-1]
+
+
+@contextmanager
+def arg_scope(
+    list_ops_or_scope: Sequence[Callable[..., Any]] | Mapping[str, Any], **kwargs: Any
+) -> Iterator[dict[str, dict[str, Any]]]:
+    """Context manager that sets default arguments of functions.
+
+    Args:
+      list_ops_or_scope: functions decorated with add_arg_scope, or a scope that was entered before.
+      kwargs: the new defaults; those of outer scopes stay where they are not given.
+    Returns: when entered, the scope, which a later arg_scope can enter again.
+    Raises: ValueError for a function that is not decorated, or for arguments beside a scope;
+      TypeError for values of other types.
+    """
+    if isinstance(list_ops_or_scope, Mapping):
+        if kwargs:
+            raise ValueError(
+                "When attempting to re-use a scope by supplying a dictionary, kwargs must be empty."
+            )
+        scope = dict(list_ops_or_scope)
+    elif isinstance(list_ops_or_scope, (list, tuple)):
+        scope = dict(_scopes.stack[-1])
+        for function in list_ops_or_scope:
+            if not has_arg_scope(function):
+                name = getattr(function, "__name__", function)
+                raise ValueError(f"{name} is not decorated with @add_arg_scope")
+            scope[_key(function)] = {**scope.get(_key(function), {}), **kwargs}
+    else:
+        raise TypeError(
+            "list_ops_or_scope must either be a list/tuple or reused scope (i.e. dict), got "
+            f"{type(list_ops_or_scope).__name__}"
+        )
+    _scopes.stack.append(scope)
+    try:
+        yield scope
+    finally:
+        _scopes.stack.pop()

@@ -1,0 +1,1 @@
+"""Functions applied to the rows of tensors: map, fold, scan."""

@@ -1,0 +1,1 @@
+"""Matrices that are known by their structure."""

@@ -1,0 +1,1 @@
+"""Parsing of Example messages, CSV, raw bytes and serialized tensors."""

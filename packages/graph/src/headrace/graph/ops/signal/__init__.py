@@ -1,0 +1,1 @@
+"""Framing, windows and transforms of signals."""

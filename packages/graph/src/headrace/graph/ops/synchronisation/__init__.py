@@ -1,0 +1,1 @@
+"""Objects by which the steps of several threads wait for each other."""

@@ -1,0 +1,1 @@
+"""Data sets of TensorFlow 1.x's tutorials."""

@@ -1,0 +1,63 @@
+// ToBool: the condition of a functional If or While; FakeParam: an output that its reader ignores.
+#include <algorithm>
+#include <cstring>
+
+#include "table/element_types.hpp"
+#include "table/registration.hpp"
+#include "table/shape_rules.hpp"
+#include "table/shapes.hpp"
+
+namespace hr {
+namespace {
+
+// Whether a scalar is a non-empty string or has a bit set that is not the sign of a zero.
+bool is_true(const hr_tensor* t) {
+  if (t->dtype == HR_STRING) return static_cast<const hr_string*>(t->data)->size > 0;
+  const auto* bytes = static_cast<const unsigned char*>(t->data);
+  const int64_t size = hr_dtype_size(t->dtype);
+  const int64_t part = t->dtype == HR_COMPLEX64 || t->dtype == HR_COMPLEX128 ? size / 2 : size;
+  const bool is_float = part < size || t->dtype == HR_FLOAT || t->dtype == HR_DOUBLE ||
+                        t->dtype == HR_HALF || t->dtype == HR_BFLOAT16;
+  for (int64_t i = 0; i < size; ++i) {
+    const bool has_sign = is_float && i % part == part - 1;  // the machine is little-endian
+    if (bytes[i] & (has_sign ? 0x7f : 0xff)) return true;
+  }
+  return false;
+}
+
+hr_code compute_to_bool(hr_ctx*, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+                        void*) {
+  *static_cast<bool*>(out[0]->data) = in[0]->rank == 0 ? is_true(in[0]) : hr_elements(in[0]) > 0;
+  return HR_OK;
+}
+
+hr_code prepare_to_bool(void*, hr_request* r) { return hr_shape_scalar(r); }
+
+// Zeros: unknown dimensions are 0, an unknown rank is a scalar.
+hr_code prepare_fake(void*, hr_request* r) {
+  hr_tensor* out = r->outputs[0];
+  int32_t rank = 0;
+  const int64_t* dims = nullptr;
+  out->rank = 0;
+  if (r->node->api->attr_shape(r->node, "shape", &rank, &dims) != HR_OK || rank < 0) return HR_OK;
+  out->rank = std::min<int32_t>(rank, HR_MAX_RANK);
+  for (int32_t i = 0; i < out->rank; ++i) out->dims[i] = std::max<int64_t>(dims[i], 0);
+  return HR_OK;
+}
+
+hr_code compute_fake(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* const* out, void*) {
+  // Strings, resources and variants are zeroed already.
+  if (out[0]->dtype != HR_STRING && out[0]->dtype != HR_RESOURCE && out[0]->dtype != HR_VARIANT)
+    std::memset(out[0]->data, 0,
+                size_t(hr_elements(out[0])) * size_t(hr_dtype_size(out[0]->dtype)));
+  return HR_OK;
+}
+
+}  // namespace
+
+HR_KERNELS = {
+    kernel("ToBool", "T=" HR_NUMBERS "|bool|string", prepare_to_bool, compute_to_bool),
+    kernel("FakeParam", nullptr, prepare_fake, compute_fake),
+};
+
+}  // namespace hr

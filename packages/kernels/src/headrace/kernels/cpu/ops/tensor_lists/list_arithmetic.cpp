@@ -1,0 +1,156 @@
+// ZerosLike and AddN of lists, item by item: the gradients of what is kept in lists.
+#include <algorithm>
+#include <vector>
+
+#include "loops/elements.hpp"
+#include "math/arithmetic.hpp"
+#include "ops/tensor_lists/tensor_list.hpp"
+#include "table/dtype_names.hpp"
+#include "table/element_types.hpp"
+
+namespace hr {
+namespace {
+
+// A tensor with memory of its own, released at the end.
+class Scratch {
+ public:
+  Scratch(hr_ctx* ctx, hr_dtype dtype, const PartialShape& shape) : ctx_(ctx) {
+    tensor.dtype = dtype;
+    set_shape(&tensor, shape.rank, shape.dims);
+    code = ctx->api->allocate(ctx, &tensor);
+    if (!code && is_plain(dtype)) zero_polled(ctx, &tensor);
+  }
+  ~Scratch() {
+    if (tensor.owner) ctx_->api->release(tensor.owner);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  hr_tensor tensor{};
+  hr_code code;
+
+ private:
+  hr_ctx* ctx_;
+};
+
+hr_tensor scalar_at(const hr_tensor* t, int64_t i) {
+  hr_tensor one = *t;
+  one.rank = 0;
+  one.bytes = int64_t(sizeof(hr_variant));
+  one.data = static_cast<hr_variant*>(t->data) + i;
+  return one;
+}
+
+hr_code zeros_like_list(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to) {
+  const TensorList* list = TensorList::of(ctx, from, HR_INVALID);
+  if (!list) return HR_INVALID_ARGUMENT;
+  OwnedList zeros(TensorList::empty(ctx, list->dtype(), list->element_shape()));
+  alignas(16) char room[kMostPacked];
+  for (int64_t i = 0; i < list->length(); ++i) {
+    poll_at(ctx, i);
+    const PartialShape shape = list->item_shape(i);
+    if (!list->is_set(i)) {
+      if (hr_code code = zeros->append_unset(ctx, 1)) return code;
+      continue;
+    }
+    Scratch item(ctx, list->dtype(), shape);
+    if (!item.code && list->dtype() == HR_VARIANT) {
+      const hr_tensor like = list->retained_item(i, room);
+      item.code = zeros_like_lists(ctx, &like, &item.tensor);
+      list->release_item(like);
+    }
+    if (item.code) return item.code;
+    if (hr_code code = zeros->append(ctx, &item.tensor)) return code;
+  }
+  return finish_list(to, zeros.release());
+}
+
+hr_code add_list_scalars(hr_ctx* ctx, int32_t n, const hr_tensor* in, const hr_tensor* to) {
+  std::vector<const TensorList*> lists;
+  for (int32_t i = 0; i < n; ++i) {
+    lists.push_back(TensorList::of(ctx, &in[i], i ? lists[0]->dtype() : HR_INVALID));
+    if (!lists.back()) return HR_INVALID_ARGUMENT;
+    if (lists[size_t(i)]->length() != lists[0]->length())
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "Trying to add two lists of tensors with different lengths. One is %lld "
+                         "and other is %lld",
+                         (long long)lists[0]->length(), (long long)lists[size_t(i)]->length());
+  }
+  OwnedList total(TensorList::empty(ctx, lists[0]->dtype(), lists[0]->element_shape()));
+  alignas(16) char room[kMostPacked];
+  for (int64_t at = 0; at < lists[0]->length(); ++at) {
+    poll_at(ctx, at);
+    PartialShape shape = lists[0]->item_shape(at);
+    bool set = false;
+    for (const TensorList* list : lists) {
+      set |= list->is_set(at);
+      if (!shape.merge(list->item_shape(at)))
+        return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                           "Trying to add two tensors with incompatible element shapes. One is %s "
+                           "and other is %s",
+                           (const char*)PartialShapeText(shape),
+                           (const char*)PartialShapeText(list->item_shape(at)));
+    }
+    if (!set) {
+      if (hr_code code = total->append_unset(ctx, 1)) return code;
+      continue;
+    }
+    Scratch sum(ctx, total->dtype(), shape);
+    if (sum.code) return sum.code;
+    bool first = true;
+    for (const TensorList* list : lists) {
+      if (!list->is_set(at)) continue;
+      const hr_tensor item = list->retained_item(at, room);
+      if (first && sum.tensor.dtype == HR_VARIANT)
+        copy_elements(ctx, HR_VARIANT, sizeof(hr_variant), sum.tensor.data, item.data,
+                      hr_elements(&item));
+      else sum.code = add_to_tensor(ctx, item, &sum.tensor);
+      first = false;
+      list->release_item(item);
+      if (sum.code) return sum.code;
+    }
+    if (hr_code code = total->append(ctx, &sum.tensor)) return code;
+  }
+  return finish_list(to, total.release());
+}
+
+}  // namespace
+
+hr_code add_to_tensor(hr_ctx* ctx, const hr_tensor& item, hr_tensor* sum) {
+  if (sum->dtype == HR_VARIANT) {
+    const hr_tensor* const both[2] = {sum, &item};
+    return add_lists(ctx, 2, both, sum);
+  }
+  const hr_code code = with_type(sum->dtype, Numbers{}, [&](auto t) -> hr_code {
+    using T = typename decltype(t)::type;
+    const T* from = read<T>(&item);
+    T* to = write<T>(sum);
+    for (int64_t i = 0, n = hr_elements(sum); i < n; ++i)
+      to[i] = T(plus(Compute<T>(to[i]), Compute<T>(from[i])));
+    return HR_CANCELLED;  // any code: with_type returns 0 for other dtypes
+  });
+  return code ? HR_OK
+              : hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Trying to add unsupported dtype: %s",
+                            dtype_name(sum->dtype));
+}
+
+hr_code zeros_like_lists(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to) {
+  for (int64_t i = 0; i < hr_elements(from); ++i) {
+    const hr_tensor one = scalar_at(from, i), zero = scalar_at(to, i);
+    if (!static_cast<const hr_variant*>(one.data)->type) continue;
+    if (hr_code code = zeros_like_list(ctx, &one, &zero)) return code;
+  }
+  return HR_OK;
+}
+
+hr_code add_lists(hr_ctx* ctx, int32_t n, const hr_tensor* const* in, const hr_tensor* to) {
+  std::vector<hr_tensor> scalars(static_cast<size_t>(n));
+  for (int64_t i = 0; i < hr_elements(to); ++i) {
+    for (int32_t k = 0; k < n; ++k) scalars[size_t(k)] = scalar_at(in[k], i);
+    const hr_tensor sum = scalar_at(to, i);
+    if (hr_code code = add_list_scalars(ctx, n, scalars.data(), &sum)) return code;
+  }
+  return HR_OK;
+}
+
+}  // namespace hr

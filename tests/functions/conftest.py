@@ -1,0 +1,19 @@
+"""A new graph for each test; makes the modules of this folder importable."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headrace.graph as hr
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[hr.Graph]:
+    with hr.Graph().as_default() as fresh:
+        yield fresh

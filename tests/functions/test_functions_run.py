@@ -1,0 +1,76 @@
+"""Functions, called and differentiated, give what their bodies give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from programs import PROGRAMS, X, close
+
+import headrace.graph as hr
+from headrace.formats.errors import NotFoundError
+from headrace.graph.functions import Defun
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_with_functions(name: str) -> None:
+    runs = PROGRAMS[name]()
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        for run in runs:
+            run.check(session.run(run.fetches, run.feeds))
+
+
+def test_functions_of_a_file_are_called_and_differentiated() -> None:
+    @hr.function
+    def f(x: Any) -> Any:
+        return x * hr.sin(x)
+
+    @Defun(hr.float32)
+    def g(x: Any) -> Any:
+        return f(x) + 1.0
+
+    hr.identity(g(hr.placeholder(hr.float32, [3], name="x")), name="y")
+    wire = hr.get_default_graph().as_graph_def().SerializeToString()
+    with hr.Graph().as_default() as graph, hr.Session() as session:
+        hr.import_graph_def(wire, name="")
+        x, y = graph.get_tensor_by_name("x:0"), graph.get_tensor_by_name("y:0")
+        (grad,) = hr.gradients(y, x)
+        value, gradient = session.run([y, grad], {x: X})
+        reference = hr.constant(X)
+        expected = reference * hr.sin(reference) + 1.0
+        close(value, session.run(expected))
+        close(gradient, session.run(hr.gradients(expected, reference)[0]))
+
+
+def test_a_gradient_that_cannot_be_made_fails_the_run() -> None:
+    f = Defun(hr.float32)(lambda x: hr.while_loop(lambda a: a < 9.0, lambda a: a * a, [x]))
+    hr.identity(f(hr.constant(2.0, name="x")), name="y")
+    wire = hr.get_default_graph().as_graph_def()
+    with hr.Graph().as_default() as graph, hr.Session() as session:
+        hr.import_graph_def(wire, name="")
+        (grad,) = hr.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))
+        assert grad.op.type == "SymbolicGradient"
+        with pytest.raises(NotFoundError, match="there is no gradient through it"):
+            session.run(grad)
+
+
+def test_a_gradient_that_changes_a_call_needs_a_new_session() -> None:
+    f = hr.function(lambda x: hr.nn.dropout(x, 0.5))
+    x = hr.constant(X)
+    y = f(x)
+    with hr.Session() as session:
+        session.run(y)
+        (grad,) = hr.gradients(y, x)
+        with pytest.raises(RuntimeError, match="was changed after this session ran"):
+            session.run(grad)
+    with hr.Session() as session:
+        value, gradient = session.run([y, grad])
+        close(value, gradient * X)
+
+
+def test_functions_are_added_between_runs() -> None:
+    x = hr.constant(3.0)
+    with hr.Session() as session:
+        for factor in (2.0, 3.0):
+            assert session.run(hr.function(lambda x, k: x * k)(x, factor)) == 3.0 * factor
