@@ -24,8 +24,6 @@ NOT_IMPLEMENTED = {
     "Abort": "distributed faults are not supported yet",
     "RefSelect": "not supported: nothing makes it",
     "FakeQueue": "TensorFlow makes it for its own tests",
-    "StridedSliceAssign": "assignments to slices are not supported yet",
-    "ResourceStridedSliceAssign": "assignments to slices are not supported yet",
     "AddSparseToTensorsMap": "maps of sparse tensors are not supported yet",
     "AddManySparseToTensorsMap": "maps of sparse tensors are not supported yet",
     "TakeManySparseFromTensorsMap": "maps of sparse tensors are not supported yet",

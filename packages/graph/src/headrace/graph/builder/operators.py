@@ -179,8 +179,16 @@ _METHODS.update(
 
 def overload(cls: type) -> None:
     """Adds the tensor operators to a class with an `_as_tensor` method."""
-    for symbol, method in _METHODS.items():
-        setattr(cls, symbol, method if cls is Tensor else _through_value(method))
+    methods = dict(_METHODS)
+    if cls is not Tensor:
+        methods = {symbol: _through_value(method) for symbol, method in methods.items()}
+        methods["__getitem__"] = _slice_variable
+    for symbol, method in methods.items():
+        setattr(cls, symbol, method)
+
+
+def _slice_variable(self: Any, slice_spec: Any) -> Tensor:
+    return slice_tensor(self._as_tensor(), slice_spec, self)
 
 
 def _through_value(method: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,6 +23,7 @@ def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
       tensor: [...] any dtype.
       slice_spec: an int, slice, Ellipsis, None, integer scalar tensor, or a tuple of these; a
         boolean tensor or array selects as in boolean_mask.
+      var: the variable whose value `tensor` is, if any; the result's `assign` writes into it.
     Raises: TypeError for other indices; ValueError for two ellipses.
     """
     mask = _as_mask(slice_spec)
@@ -71,7 +72,37 @@ def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
             _vector(values, dtype, name)
             for values, name in ((begin, "stack"), (end, "stack_1"), (strides, "stack_2"))
         ]
-        return op("StridedSlice", tensor, *packed, name=scope, **masks)
+        result = op("StridedSlice", tensor, *packed, name=scope, **masks)
+    return with_assign(result, var, packed, masks)
+
+
+def with_assign(
+    result: Tensor, var: Any, positions: list[Any], masks: dict[str, int], name: str | None = None
+) -> Tensor:
+    """Returns a slice with the method `assign`, which writes into the variable it was taken from.
+
+    Args:
+      result: the StridedSlice.
+      var: the variable, or None: `assign` then raises ValueError.
+      positions: begin, end and strides of the slice.
+      masks: the masks of the slice.
+      name: of the slice, as the caller gave it.
+    """
+    if var is None:
+        result.assign = _reject_assignment
+        return result
+    default = f"{name or result.op.name + '/'}_assign"
+
+    def assign(value: Any, name: str | None = None) -> Any:
+        """Assigns to this part of the variable; returns as the variable's `assign`."""
+        return var._strided_slice_assign(*positions, value, name=name or default, **masks)
+
+    result.assign = assign
+    return result
+
+
+def _reject_assignment(value: Any, name: str | None = None) -> NoReturn:
+    raise ValueError("Sliced assignment is only supported for variables")
 
 
 def _position(value: Any, default: int) -> Any:

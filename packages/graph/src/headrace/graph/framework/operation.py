@@ -12,6 +12,7 @@ from headrace.graph.framework.tensor_shape import Shape, TensorShape, as_dims, m
 from headrace.graph.typing.aliases import FeedDict, SessionLike, ShapeLike
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType
 
     from headrace.graph.framework.graph import Graph
@@ -40,6 +41,8 @@ class Tensor(TensorOperators):
     value_index: int
     dtype: DType
     _shape: Shape
+    # of a slice: assigns to this part of the variable it was taken from (builder/slice_syntax.py)
+    assign: Callable[..., Any]
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: Shape = None) -> None:
         self.op = op

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.builder.slice_syntax import with_assign
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -42,23 +43,19 @@ def strided_slice(
       begin_mask, end_mask: bit i: begin[i] or end[i] is ignored.
       ellipsis_mask, new_axis_mask: bit i: position i is an ellipsis or a new axis.
       shrink_axis_mask: bit i: position i selects one element, and the dimension is removed.
-      var: the sliced variable, if any.
+      var: the sliced variable, if any: the result's method `assign` writes into it.
     """
     if strides is None:
         strides = op("OnesLike", convert_to_tensor(begin))
-    return op(
-        "StridedSlice",
-        input_,
-        begin,
-        end,
-        strides,
+    masks = dict(
         begin_mask=begin_mask,
         end_mask=end_mask,
         ellipsis_mask=ellipsis_mask,
         new_axis_mask=new_axis_mask,
         shrink_axis_mask=shrink_axis_mask,
-        name=name,
     )
+    result = op("StridedSlice", input_, begin, end, strides, name=name, **masks)
+    return with_assign(result, var, [begin, end, strides], masks, name)
 
 
 @gradient("Slice")

@@ -99,6 +99,11 @@ class RefVariable(Variable):
         done = state.assign(self._variable, value, use_locking=use_locking, name=name)
         return done if read_value else done.op
 
+    def _strided_slice_assign(
+        self, begin: Any, end: Any, strides: Any, value: Any, **how: Any
+    ) -> Tensor:
+        return op("StridedSliceAssign", self._variable, begin, end, strides, value, **how)
+
     def assign_add(
         self,
         delta: Any,

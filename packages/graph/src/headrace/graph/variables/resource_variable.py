@@ -193,6 +193,14 @@ class ResourceVariable(Variable):
         """Subtracts a value; returns as `assign`."""
         return self._assign_op("AssignSubVariableOp", delta, name, read_value)
 
+    def _strided_slice_assign(
+        self, begin: Any, end: Any, strides: Any, value: Any, **how: Any
+    ) -> Tensor:
+        value = convert_to_tensor(value, self._dtype)
+        return self._value_after(
+            op("ResourceStridedSliceAssign", self._handle, begin, end, strides, value, **how)
+        )
+
     def to_proto(self, export_scope: str | None = None) -> Any:
         """Returns the VariableDef message, or None if it is outside of export_scope."""
         element = self._cached if self._cached is not None else self._graph_element

@@ -6,6 +6,7 @@
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
+#include "table/slots.hpp"
 
 namespace hr {
 namespace {
@@ -246,6 +247,27 @@ hr_code prepare_slice_update(void*, hr_request* r) {
   return prepare_write(r, update_slice, update_slice_at_run, true);
 }
 
+// ---- into a slice of a variable -------------------------------------------------------------
+
+hr_code assign_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const*,
+                     void*) {
+  WriteSlots<1> variable(ctx, in, in[4]->dtype);
+  if (variable.code) return variable.code;
+  return write_slice_at_run(ctx, static_cast<const RunStridedPlan*>(plan), in, &variable.values[0],
+                            true);
+}
+
+hr_code prepare_assign_slice(void*, hr_request* r) {
+  if (r->node->n_outputs) {
+    // The shape of a reference may be unknown until it is written.
+    r->outputs[0]->rank = -1;
+    if (r->inputs[0]->rank >= 0) copy_shape(r->inputs[0], r->outputs[0]);
+  }
+  keep_plan(r, new RunStridedPlan{hr_slice_masks_of(r->node), false});
+  r->compute = assign_slice;
+  return HR_OK;
+}
+
 }  // namespace
 
 HR_KERNELS = {
@@ -255,6 +277,8 @@ HR_KERNELS = {
         .shaped_by(strided_shape_inputs),
     kernel("StridedSliceGrad", nullptr, prepare_strided_slice_grad).constant(0).values(1, 2, 3),
     kernel("TensorStridedSliceUpdate", nullptr, prepare_slice_update).values(1, 2, 3).reuses(0),
+    kernel("StridedSliceAssign", nullptr, prepare_assign_slice),
+    kernel("ResourceStridedSliceAssign", nullptr, prepare_assign_slice),
 };
 
 }  // namespace hr
