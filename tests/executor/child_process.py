@@ -8,15 +8,19 @@ import subprocess
 import sys
 import textwrap
 
-PRELUDE = """
+PRELUDE = f"""
 import os, signal, sys, threading, time
 import numpy as np
 import headrace.graph as hr
 # A shell's background jobs, and what they start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.path.insert(0, {os.path.dirname(__file__)!r})
+from concurrently import wait_until_idle, wait_until_under_way
 def started():
     print("started", flush=True)
 """
+# A child that hangs ends after this; a busy machine takes long for a child that does not.
+HANGS_S = 300.0
 
 
 def begin(script: str, **environment: str) -> subprocess.Popen[str]:
@@ -31,12 +35,12 @@ def begin(script: str, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def output(script: str, timeout_s: float = 60, **environment: str) -> str:
+def output(script: str, timeout_s: float = HANGS_S, **environment: str) -> str:
     """The output of a script, which must succeed in time."""
     return end(begin(script, **environment), timeout_s)
 
 
-def end(child: subprocess.Popen[str], timeout_s: float = 60) -> str:
+def end(child: subprocess.Popen[str], timeout_s: float = HANGS_S) -> str:
     """Waits for a child. Returns: its output."""
     try:
         printed, complaints = child.communicate(timeout=timeout_s)

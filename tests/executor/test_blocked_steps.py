@@ -13,7 +13,7 @@ from collections.abc import Callable
 import child_process
 import numpy as np
 import pytest
-from concurrently import wait_until_idle
+from concurrently import wait_until_idle, wait_until_under_way
 
 import headrace.graph as hr
 from headrace.formats.errors import CancelledError, DeadlineExceededError
@@ -37,9 +37,9 @@ def test_ten_thousand_blocked_dequeues_hold_no_thread() -> None:
         waiting.start()
         wait_until_idle()  # until all steps wait
         assert waiting.is_alive()
-        assert _threads() == before + 1  # the caller's own
+        assert _threads() <= before + 1  # the caller's own
         session.run(fill, {values: np.arange(10_000)})
-        waiting.join(60)
+        waiting.join(120)
     assert sorted(found) == list(range(10_000))
 
 
@@ -77,6 +77,8 @@ LONG = {
     "a schedule": lambda: _schedule(2),
     "a schedule on one thread": lambda: _schedule(1),
 }
+# CPU time, so that a busy machine makes no difference. The schedules take more than 20 s.
+SOON_S = 8.0
 long_steps = pytest.mark.parametrize("make", LONG.values(), ids=LONG)
 
 
@@ -84,10 +86,11 @@ long_steps = pytest.mark.parametrize("make", LONG.values(), ids=LONG)
 def test_a_timeout_ends_the_step(make: Callable[[], tuple[object, object]]) -> None:
     fetch, config = make()
     with hr.Session(config=config) as session:
-        began = time.monotonic()
+        began, used = time.monotonic(), time.process_time()
         with pytest.raises(DeadlineExceededError, match="the run took longer than its timeout"):
             session.run(fetch, options=hr.RunOptions(timeout_in_ms=200))
-        assert 0.2 <= time.monotonic() - began < 5
+        assert time.monotonic() - began >= 0.2
+        assert time.process_time() - used < SOON_S
         assert session.run(hr.constant(3.0)) == 3.0
 
 
@@ -96,12 +99,17 @@ def test_closing_the_session_ends_the_step(make: Callable[[], tuple[object, obje
     fetch, config = make()
     session = hr.Session(config=config)
     step = session.make_callable(fetch)
-    closing = threading.Timer(0.3, session.close)
+    used = time.process_time()
+
+    def close() -> None:
+        wait_until_under_way()
+        session.close()
+
+    closing = threading.Thread(target=close)
     closing.start()
-    began = time.monotonic()
     with pytest.raises(CancelledError, match="the session was closed"):
         step()
-    assert time.monotonic() - began < 5
+    assert time.process_time() - used < SOON_S
     closing.join()
     with pytest.raises(RuntimeError, match="closed Session"):
         session.run(fetch)
@@ -119,14 +127,14 @@ def test_ctrl_c_ends_the_step_and_the_session_goes_on(of: str) -> None:
         with hr.Session(config=config) as session:
             session.run(after)
             try:
-                threading.Timer(0.3, started).start()  # once the step is under way
+                threading.Thread(target=lambda: (wait_until_under_way(), started())).start()
                 session.run(fetch)
             except KeyboardInterrupt:
                 print("interrupted", session.run(after))
         """
     )
     child_process.interrupt(child)
-    assert child_process.end(child, 30) == "interrupted 5.0\n"
+    assert child_process.end(child) == "interrupted 5.0\n"
 
 
 def test_a_step_that_another_thread_can_serve_goes_on_after_a_timeout_of_its_neighbour() -> None:
@@ -140,7 +148,7 @@ def test_a_step_that_another_thread_can_serve_goes_on_after_a_timeout_of_its_nei
         waiting = threading.Thread(target=lambda: found.append(session.run(take)))
         waiting.start()
         session.run(put, {value: 11})
-        waiting.join(30)
+        waiting.join(120)
         assert found == [11]
         session.run(put, {value: 12})  # the one that timed out takes nothing
         assert session.run(queue.size()) == 1
@@ -166,7 +174,7 @@ def test_a_forked_child_gets_an_error_and_a_working_new_session() -> None:
                 print("the session was closed")
         waiting = threading.Thread(target=wait)
         waiting.start()
-        time.sleep(0.2)
+        wait_until_idle()
         if os.fork() == 0:
             for step in (lambda: session.run(y, feeds), lambda: session.run(take)):
                 try:
@@ -181,8 +189,7 @@ def test_a_forked_child_gets_an_error_and_a_working_new_session() -> None:
         print("parent:", status, float(session.run(y, feeds)))
         session.close()
         waiting.join()
-        """,
-        60,
+        """
     )
     lines = printed.splitlines()
     assert lines[-2:] == ["parent: 0 343000000.0", "the session was closed"]
@@ -228,7 +235,6 @@ def test_a_child_forked_in_the_middle_of_a_run_works() -> None:
         for thread in threads:
             thread.join()
         print(failed)
-        """,
-        120,
+        """
     )
     assert printed == "0\n"

@@ -28,10 +28,7 @@ def test_a_folded_value_waits_for_its_reader_while_other_shapes_push_its_plan_ou
         ]
         for thread in threads:
             thread.start()
-        used = -1.0
-        while time.process_time() - used > 0.002:  # until all wait for the gate
-            used = time.process_time()
-            time.sleep(0.1)
+        wait_until_idle()  # until all wait for the gate
         kept = [session.run(sevens) for _ in range(100)]
         for _ in threads:
             session.run(gate.enqueue(1.0))

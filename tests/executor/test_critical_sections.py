@@ -90,8 +90,8 @@ def test_a_lock_that_is_not_consumed_ends_with_its_step() -> None:
     mutex = hr.raw_ops.MutexV2()
     lock, other = (hr.raw_ops.MutexLock(mutex=mutex).op for _ in range(2))
     with hr.Session() as session:
-        for op in (lock, lock, other):
-            session.run(op)
+        for op in (lock, lock, other):  # a lock that is still held would make the run wait
+            assert session.run(op, options=hr.RunOptions(timeout_in_ms=60_000)) is None
 
 
 def test_a_section_def_is_rejected() -> None:

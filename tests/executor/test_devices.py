@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from concurrently import wait_until_idle
 
 import headrace.graph as hr
 from headrace.formats.errors import CancelledError, InvalidArgumentError
@@ -174,9 +175,16 @@ def test_closing_ends_a_recv_that_waits() -> None:
     with hr.device("/cpu:0"):
         y = late * 2.0
     session = hr.Session(config=TWO)
-    threading.Timer(0.2, session.close).start()
+
+    def close() -> None:
+        wait_until_idle()  # until the run waits
+        session.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
     with pytest.raises(CancelledError):
         session.run(y)
+    closing.join()
 
 
 def test_a_device_that_is_not_there_is_rejected_or_replaced() -> None:

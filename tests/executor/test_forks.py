@@ -19,7 +19,7 @@ PROGRAM = """
     def child(work):
         pid = os.fork()
         if pid == 0:
-            signal.alarm(30)
+            signal.alarm(200)
             work()
             os._exit(0)
         return os.waitpid(pid, 0)[1]
@@ -71,8 +71,7 @@ def test_children_are_forked_while_other_threads_plan_and_run() -> None:
     for thread in threads:
         thread.join()
     print(failed)
-        """,
-        180,
+        """
     )
     assert printed == "0\n"
 
@@ -134,8 +133,7 @@ def test_timeouts_hold_in_a_child_forked_while_the_watch_over_runs_waits() -> No
                 assert session.run(quick, {fed: 1.0}) == 2.0
     run()
     print([child(run) for _ in range(4)])
-        """,
-        180,
+        """
     )
     assert printed == "[0, 0, 0, 0]\n"
 
@@ -296,7 +294,6 @@ def test_the_parent_continues_after_forks_during_decompositions(size: int) -> No
         for thread in threads:
             thread.join()
         print("went on")
-        """,
-        timeout_s=40,
+        """
     )
     assert printed == "went on\n"

@@ -41,13 +41,18 @@ def test_heavy_branches_overlap_with_the_same_results() -> None:
     at = np.random.default_rng(0).normal(size=[SIZE, SIZE]).astype(np.float32)
     metadata = hr.RunMetadata()
     with hr.Session() as session:
-        for _ in range(2):  # the first specialises
-            session.run(put, {x: at})
-            options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
-            together = session.run(results, options=options, run_metadata=metadata)
         session.run(put, {x: at})
         alone = [session.run(result) for result in results]
-    assert together == alone
+        for _ in range(200):  # the first specialises; a busy machine may run one after the other
+            session.run(put, {x: at})
+            options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+            assert session.run(results, options=options, run_metadata=metadata) == alone
+            if _products_overlap(metadata):
+                return
+    raise AssertionError("no two products ran at the same time")
+
+
+def _products_overlap(metadata: hr.RunMetadata) -> bool:
     products = [
         (node.all_start_nanos, node.all_start_nanos + node.all_end_rel_nanos)
         for device in metadata.step_stats.dev_stats
@@ -56,7 +61,7 @@ def test_heavy_branches_overlap_with_the_same_results() -> None:
     ]
     assert len(products) == 24
     products.sort()
-    assert any(later[0] < earlier[1] for earlier, later in zip(products, products[1:]))
+    return any(later[0] < earlier[1] for earlier, later in zip(products, products[1:]))
 
 
 def test_an_error_in_one_branch_ends_the_others() -> None:
@@ -92,7 +97,7 @@ def test_eight_threads_run_in_two_sessions_at_once() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(120)
+            thread.join(200)
             assert not thread.is_alive()
     assert not wrong
 

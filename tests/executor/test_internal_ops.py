@@ -69,12 +69,14 @@ class Nodes:
             signature.output_arg.add(name=f"o{i}", type=dtype)
         return self
 
-    def run(self, *fetches: str, targets: tuple[str, ...] = ()) -> list[np.ndarray]:
+    def run(
+        self, *fetches: str, targets: tuple[str, ...] = (), timeout_in_ms: int = 120_000
+    ) -> list[np.ndarray]:
         session = find_service(SESSIONS, "local")("", b"")
         try:
             session.extend(self.graph.SerializeToString())
             step = session.prepare([], list(fetches), list(targets))
-            values, _ = step.run([], RunOptions(timeout_in_ms=300).SerializeToString())
+            values, _ = step.run([], RunOptions(timeout_in_ms=timeout_in_ms).SerializeToString())
             return [np.array(value) for value in values]
         finally:
             session.close()
@@ -276,7 +278,7 @@ def test_each_of_two_recvs_of_one_name_gets_a_value_or_ends_with_the_run() -> No
     nodes.add("_Recv", "one", tensor_type=FLOAT, **EDGE)
     nodes.add("_Recv", "two", tensor_type=FLOAT, **EDGE)
     with pytest.raises(DeadlineExceededError):
-        nodes.run("one:0", "two:0", targets=("send",))
+        nodes.run("one:0", "two:0", targets=("send",), timeout_in_ms=300)
     nodes.add("_Send", "again", "y", T=FLOAT, **EDGE)
     got = nodes.run("one:0", "two:0", targets=("send", "again"))
     assert sorted(value.item() for value in got) == [1, 2]

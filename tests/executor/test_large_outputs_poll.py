@@ -58,7 +58,11 @@ LARGE: dict[str, Callable[[], hr.Tensor]] = {
 def test_the_kernel_itself_ends_at_the_timeout(name: str) -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         result = LARGE[name]()
-        with pytest.raises(DeadlineExceededError) as raised:
-            session.run(result.op, options=hr.RunOptions(timeout_in_ms=60))
-        # An error that comes between two kernels does not name one.
-        assert name in raised.value.message, raised.value.message
+        # An error that comes between two kernels does not name one: on a busy machine, the time may
+        # be up before the kernel begins.
+        for timeout_in_ms in (60, 120, 240, 480, 960):
+            with pytest.raises(DeadlineExceededError) as raised:
+                session.run(result.op, options=hr.RunOptions(timeout_in_ms=timeout_in_ms))
+            if name in raised.value.message:
+                return
+    raise AssertionError(raised.value.message)

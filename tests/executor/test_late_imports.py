@@ -23,7 +23,7 @@ INTERRUPTED = """
     def again(f):
         thread = threading.Thread(target=f)
         thread.start()
-        thread.join(20)
+        thread.join(200)
         print("hangs" if thread.is_alive() else "runs", flush=True)
         os._exit(0)
 """

@@ -96,10 +96,9 @@ def test_sessions_close_while_others_run_in_them() -> None:
             time.sleep(0.001 * (i % 7))
             session.close()
             for thread in threads:
-                thread.join(30)
+                thread.join(200)
                 assert not thread.is_alive(), "a run outlived its session"
         print(sum(ended.values()), ended["cancelled"] > 0)
-        """,
-        120,
+        """
     )
     assert printed == "240 True\n"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from concurrently import concurrently
+from concurrently import concurrently, wait_until_under_way
 
 import headrace.graph as hr
 from headrace.formats.errors import (
@@ -255,11 +255,10 @@ def test_a_timeout_and_close_end_a_loop_without_end(executor: str, inner: bool) 
 
     thread = threading.Thread(target=run)
     thread.start()
-    time.sleep(0.2)
-    start = time.monotonic()
+    wait_until_under_way()
     session.close()
-    thread.join()
-    assert time.monotonic() - start < 1.0
+    thread.join(120)
+    assert not thread.is_alive()
     assert isinstance(found[0], CancelledError)
 
 
@@ -309,10 +308,8 @@ def test_a_heavy_body_runs_on_the_threads_of_the_session_and_can_be_ended() -> N
         np.testing.assert_allclose(session.run(v, {n: 5}), np.full((600, 600), 1 / 600), rtol=1e-4)
         explained = session.explain(v, [n])
         assert "native loop of" in explained and "2 thread(s)" in explained
-        start = time.monotonic()
-        with pytest.raises(DeadlineExceededError):
+        with pytest.raises(DeadlineExceededError):  # it would take hours
             session.run(v, {n: 1_000_000}, options=hr.RunOptions(timeout_in_ms=200))
-        assert time.monotonic() - start < 2.0
         assert session.run(v, {n: 1}).shape == (600, 600)
 
 

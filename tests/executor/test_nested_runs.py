@@ -28,11 +28,10 @@ def _finish(script: str) -> str:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(200)
     print("hung" if any(t.is_alive() for t in threads) else "done", flush=True)
     os._exit(0)
-        """,
-        90,
+        """
     )
 
 

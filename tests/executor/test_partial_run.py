@@ -177,8 +177,7 @@ def test_a_session_is_closed_during_a_partial_run() -> None:
             thread.join()
         del session, handle
     print("closed")
-        """,
-        120,
+        """
     )
     assert printed == "closed\n"
 

@@ -65,7 +65,7 @@ def test_ctrl_c_in_a_python_function_reaches_the_caller(where: str) -> None:
             calls.append(1)
             if len(calls) > {0 if where == "first" else 1}:
                 started()
-                for _ in range(200):  # on a pool's thread, an exception waits for the next line
+                for _ in range(6000):  # on a pool's thread, an exception waits for the next line
                     time.sleep(0.1)
             return np.float32(1)
         y = hr.py_func(slow, [], hr.float32) + 1.0
@@ -79,7 +79,7 @@ def test_ctrl_c_in_a_python_function_reaches_the_caller(where: str) -> None:
         """
     )
     interrupt(child)
-    assert "interrupted\n" in end(child, 15)
+    assert "interrupted\n" in end(child)
 
 
 def test_ctrl_c_while_a_python_kernel_is_made_reaches_the_caller() -> None:
@@ -96,7 +96,7 @@ def test_ctrl_c_while_a_python_kernel_is_made_reaches_the_caller() -> None:
                 library = "slow"
                 def create(self, op, attributes, library=library):
                     started()
-                    time.sleep(20)
+                    time.sleep(600)
                     return library.create(op, attributes)
             python_kernels._libraries[op] = Slow()
         try:
@@ -109,7 +109,7 @@ def test_ctrl_c_while_a_python_kernel_is_made_reaches_the_caller() -> None:
         """
     )
     interrupt(child)
-    assert end(child, 15) == "interrupted\n8.0\n"
+    assert end(child) == "interrupted\n8.0\n"
 
 
 @pytest.mark.parametrize("shape", [[2], [0], [1], [1, 1]])

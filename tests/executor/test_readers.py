@@ -166,6 +166,7 @@ def test_a_closed_queue_ends_reads_that_wait() -> None:
     queue = hr.FIFOQueue(-1, [hr.string], shapes=[[]])
     reader = hr.IdentityReader()
     key, _ = reader.read(queue)
+    closed = queue.close()
     ended: list[type] = []
 
     def wait(_: int) -> None:
@@ -175,7 +176,12 @@ def test_a_closed_queue_ends_reads_that_wait() -> None:
             ended.append(type(error))
 
     with hr.Session() as session:
-        closing = threading.Timer(0.2, lambda: session.run(queue.close()))
+
+        def close() -> None:
+            wait_until_idle()
+            session.run(closed)
+
+        closing = threading.Thread(target=close)
         closing.start()
         concurrently(wait, 6)
         closing.join()

@@ -13,11 +13,13 @@ from collections.abc import Callable
 import child_process
 import numpy as np
 import pytest
+from concurrently import wait_until_under_way
 
 import headrace.graph as hr
 from headrace.formats.errors import CancelledError, DeadlineExceededError
 
-SOON_S = 0.5
+# CPU time, so that a busy machine makes no difference. What is ended would take ten times as long.
+SOON_S = 1.0
 
 
 def _long_products(begin: Callable[[np.ndarray], np.ndarray] | None = None) -> hr.Tensor:
@@ -35,7 +37,7 @@ def _ended_by(
 ) -> tuple[str, float]:
     """Runs long products, or a Python kernel that spins, on a thread and calls `end` meanwhile.
 
-    Returns: the error's text; seconds since `end` was called.
+    Returns: the error's text; the CPU time since `end` was called, in seconds.
     """
     texts: list[str] = []
     begun = threading.Event()
@@ -53,12 +55,12 @@ def _ended_by(
 
     running = threading.Thread(target=run)
     running.start()
-    assert begun.wait(60)
-    time.sleep(0.1)  # some products
-    began = time.monotonic()
+    assert begun.wait(120)
+    wait_until_under_way(0.1)  # some products
+    used = time.process_time()
     end()
-    running.join(60)
-    return texts[0], time.monotonic() - began
+    running.join(120)
+    return texts[0], time.process_time() - used
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -88,10 +90,11 @@ def test_the_timeout_of_a_session_applies_to_runs_without_one() -> None:
     config = hr.ConfigProto(operation_timeout_in_ms=200)
     with hr.Session(config=config) as session:
         for slow in (fetch, dequeue):
-            began = time.monotonic()
+            began, used = time.monotonic(), time.process_time()
             with pytest.raises(DeadlineExceededError):
                 session.run(slow)
-            assert 0.2 <= time.monotonic() - began < 0.2 + SOON_S
+            assert time.monotonic() - began >= 0.2
+            assert time.process_time() - used < 2 * (0.2 + SOON_S)  # on two threads
         began = time.monotonic()
         with pytest.raises(DeadlineExceededError):
             session.run(dequeue, options=hr.RunOptions(timeout_in_ms=600))
@@ -100,16 +103,22 @@ def test_the_timeout_of_a_session_applies_to_runs_without_one() -> None:
 
 @pytest.mark.parametrize("on_main_thread", [True, False])
 def test_a_timeout_ends_a_run_of_python_kernels_between_two_of_them(on_main_thread: bool) -> None:
+    calls: list[np.ndarray] = []
+
+    def slow(value: np.ndarray) -> np.ndarray:
+        time.sleep(0.02)
+        calls.append(value)
+        return value
+
     x = hr.constant(1.0)
     for _ in range(100):
-        x = hr.py_func(lambda v: (time.sleep(0.02), v)[1], [x], hr.float32)
+        x = hr.py_func(slow, [x], hr.float32)
     with hr.Session() as session:
 
         def run() -> None:
-            began = time.monotonic()
             with pytest.raises(DeadlineExceededError):
                 session.run(x, options=hr.RunOptions(timeout_in_ms=200))
-            assert time.monotonic() - began < 0.2 + SOON_S
+            assert len(calls) < 30
 
         if on_main_thread:
             run()
@@ -124,8 +133,8 @@ def test_a_timeout_ends_a_run_of_python_kernels_between_two_of_them(on_main_thre
 
             thread = threading.Thread(target=run_and_report)
             thread.start()
-            thread.join(30)
-            assert not failed
+            thread.join(120)
+            assert not thread.is_alive() and not failed
 
 
 def _spins(_: object) -> np.ndarray:
@@ -141,10 +150,10 @@ def test_a_timeout_ends_a_python_kernel_that_computes(ops_that_wait: int) -> Non
         with hr.control_dependencies([queue.enqueue([x])]):
             x = queue.dequeue()
     with hr.Session() as session:
-        began = time.monotonic()
+        used = time.process_time()
         with pytest.raises(DeadlineExceededError):
             session.run(x, options=hr.RunOptions(timeout_in_ms=200))
-        assert time.monotonic() - began < 0.2 + SOON_S
+        assert time.process_time() - used < 0.2 + SOON_S
         assert session.run(hr.constant(2.0)) == 2.0
 
 
@@ -187,7 +196,7 @@ INTERRUPTED = {
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("what", INTERRUPTED.values(), ids=INTERRUPTED)
 def test_ctrl_c_ends_two_hundred_large_products(what: str, threads: int) -> None:
-    child = child_process.begin(
+    printed = child_process.output(
         f"""
         {what}
         for _ in range(200):
@@ -196,16 +205,19 @@ def test_ctrl_c_ends_two_hundred_large_products(what: str, threads: int) -> None
         config = hr.ConfigProto(intra_op_parallelism_threads={threads})
         with hr.Session(config=config) as session:
             session.run(after)
-            at = []
-            threading.Timer(0.3, lambda: (at.append(time.monotonic()), started())).start()
+            used = []
+            def interrupt():
+                wait_until_under_way()
+                used.append(time.process_time())
+                os.kill(os.getpid(), signal.SIGINT)
             try:
+                threading.Thread(target=interrupt).start()
                 session.run(fetch)
             except KeyboardInterrupt:
-                print(time.monotonic() - at[0] < {SOON_S}, session.run(after))
+                print(time.process_time() - used[0] < {SOON_S}, session.run(after))
         """
     )
-    child_process.interrupt(child)
-    assert child_process.end(child, 60) == "True 5.0\n"
+    assert printed == "True 5.0\n"
 
 
 def test_an_error_of_a_signal_handler_reaches_the_caller_of_a_run_that_plans() -> None:
@@ -220,8 +232,8 @@ def test_an_error_of_a_signal_handler_reaches_the_caller_of_a_run_that_plans() -
         for _ in range(200):
             x = hr.matmul(x, x)
         with hr.Session() as session:
-            signal.setitimer(signal.ITIMER_REAL, 0.3)
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
                 session.run(hr.reduce_sum(x))
             except Alarm:
                 print("alarm")
@@ -267,7 +279,6 @@ def test_a_loop_of_light_units_lets_its_end_have_the_lock() -> None:
         for thread in threads:
             thread.join()
     print(longest < 2)
-        """,
-        120,
+        """
     )
     assert printed == "True\n"

@@ -89,7 +89,7 @@ def test_tensors_whose_handles_are_collected_are_deleted() -> None:
 def test_a_resource_handle_is_made() -> None:
     handle = hr.raw_ops.GetSessionHandleV2(value=[1.0])
     with hr.Session() as session:
-        session.run(handle.op)
+        assert session.run(handle.op) is None
 
 
 def test_only_tensors_are_kept() -> None:

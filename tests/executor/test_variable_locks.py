@@ -5,12 +5,33 @@ Modules: state/slot, threads/gil_backoff.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 import headrace.graph as hr
+
+
+def _goes_on_beside(work: list[Callable[[], None]]) -> bool:
+    """Whether this Python thread goes on while each of `work` runs again and again on a thread."""
+    over = threading.Event()
+
+    def repeat(one: Callable[[], None]) -> None:
+        while not over.is_set():
+            one()
+
+    threads = [threading.Thread(target=repeat, args=(one,)) for one in work]
+    for thread in threads:
+        thread.start()
+    # A thread that keeps the GIL takes all of each window; a busy machine may take a few.
+    found = any(_share_of_long_gaps(0.5) < 0.4 for _ in range(40))
+    over.set()
+    for thread in threads:
+        thread.join()
+    return found
 
 
 def _share_of_long_gaps(seconds: float) -> float:
@@ -35,29 +56,14 @@ def test_a_short_step_that_waits_for_a_large_update_holds_up_no_other_thread() -
     ftrl = hr.train.FtrlOptimizer(0.1, learning_rate_power=-0.3)
     update = ftrl.apply_gradients([(value, v)])
     feed = np.ones([8_000_000], np.float32)
-    over = threading.Event()
     with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=1)) as session:
         session.run(hr.global_variables_initializer())
         session.run(update, {value: feed})
-
-        def read() -> None:
-            while not over.is_set():
-                session.run(small)
-
-        def write() -> None:
-            while not over.is_set():
-                session.run(update, {value: feed})
-
         for _ in range(50):  # it is known to be short, so it keeps the GIL
             session.run(small)
-        threads = [threading.Thread(target=work) for work in (read, write)]
-        for thread in threads:
-            thread.start()
-        share = min(_share_of_long_gaps(0.5) for _ in range(3))
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert share < 0.4
+        assert _goes_on_beside(
+            [lambda: session.run(small), lambda: session.run(update, {value: feed})]
+        )
 
 
 def test_planning_during_a_large_update_blocks_no_other_thread() -> None:
@@ -69,29 +75,16 @@ def test_planning_during_a_large_update_blocks_no_other_thread() -> None:
     ftrl = hr.train.FtrlOptimizer(0.1, learning_rate_power=-0.3)
     update = ftrl.apply_gradients([(value, v)])
     feed = np.ones([8_000_000], np.float32)
-    over = threading.Event()
+    sizes = itertools.count(1)
     with hr.Session(config=hr.ConfigProto(intra_op_parallelism_threads=1)) as session:
         session.run(hr.global_variables_initializer())
         session.run(update, {value: feed})
 
         def plan() -> None:
-            n = 0
-            while not over.is_set():
-                n += 1
-                assert session.run(planned, {x: np.zeros([n], np.float32)}) == 8_000_000 + n
+            n = next(sizes)
+            assert session.run(planned, {x: np.zeros([n], np.float32)}) == 8_000_000 + n
 
-        def write() -> None:
-            while not over.is_set():
-                session.run(update, {value: feed})
-
-        threads = [threading.Thread(target=work) for work in (plan, write)]
-        for thread in threads:
-            thread.start()
-        share = min(_share_of_long_gaps(0.5) for _ in range(3))
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert share < 0.4
+        assert _goes_on_beside([plan, lambda: session.run(update, {value: feed})])
 
 
 def test_updates_of_several_variables_under_one_lock_order_do_not_hang() -> None:
@@ -110,6 +103,6 @@ def test_updates_of_several_variables_under_one_lock_order_do_not_hang() -> None
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(60.0)
+            thread.join(200)
         assert not any(thread.is_alive() for thread in threads)
         assert np.isfinite(session.run(loss))

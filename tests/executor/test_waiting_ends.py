@@ -85,7 +85,7 @@ def test_waiting_operations_end_with_the_session(ending: str) -> None:
     else:
         hr.Session.reset(f"local://waiting-{ending}")
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
     assert {type(error) for error in errors} == {CancelledError} and len(errors) == len(waits)
     session.close()
 
@@ -93,7 +93,6 @@ def test_waiting_operations_end_with_the_session(ending: str) -> None:
 def test_waiting_operations_hold_no_thread_beside_their_own() -> None:
     printed = output(
         """
-        import threading, os
         from headrace.graph.ops.synchronisation.staging_areas import StagingArea
         area = StagingArea([hr.float32])
         gets = [area.get()[0] for _ in range(300)]
@@ -103,8 +102,7 @@ def test_waiting_operations_hold_no_thread_beside_their_own() -> None:
             before = len(os.listdir("/proc/self/task"))
             thread = threading.Thread(target=lambda: print(sum(session.run(gets))))
             thread.start()
-            import time
-            time.sleep(0.2)
+            wait_until_idle()
             print(len(os.listdir("/proc/self/task")) - before <= 4)
             session.run(puts)
             thread.join()
@@ -116,11 +114,13 @@ def test_waiting_operations_hold_no_thread_beside_their_own() -> None:
 def test_ctrl_c_ends_a_waiting_operation() -> None:
     printed = output(
         """
-        import os, signal, threading
         take = hr.ConditionalAccumulator(hr.float32).take_grad(1)
         with hr.Session() as session:
-            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            def interrupt():
+                wait_until_idle()  # until the main thread waits
+                os.kill(os.getpid(), signal.SIGINT)
             try:
+                threading.Thread(target=interrupt).start()
                 session.run(take)
             except KeyboardInterrupt:
                 print("interrupted")

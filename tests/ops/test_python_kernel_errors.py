@@ -126,7 +126,7 @@ def test_a_result_that_numpy_cannot_allocate_exhausts_a_resource() -> None:
 
 
 def test_joining_many_segments_of_which_most_are_empty_is_quick() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     [joined] = _run(
         lambda s, i, n: op("UnsortedSegmentJoin", s, i, n, separator="-"),
         np.array([b"a", b"b"], object),
@@ -134,7 +134,7 @@ def test_joining_many_segments_of_which_most_are_empty_is_quick() -> None:
         np.int32(100_000),
     )
     assert joined[3] == b"a-b" and joined[0] == b"" and len(joined) == 100_000
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_crossing_columns_of_a_huge_batch_costs_what_the_features_cost() -> None:
@@ -175,7 +175,7 @@ def test_crossed_columns_have_one_batch() -> None:
 
 @pytest.mark.parametrize("name", ["FresnelCos", "FresnelSin"])
 def test_large_arguments_of_fresnels_integrals_take_no_longer_than_small_ones(name: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     [values] = _run(lambda x: op(name, x), np.full(20_000, 50.0))
     np.testing.assert_allclose(values, 0.5, atol=0.01)
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20

@@ -69,6 +69,7 @@ for step in range(100000):
     with BundleWriter(prefix) as writer:
         for i in range(20):
             writer.add(f"v{i}", np.full(5000, step))
+    print("saved", flush=True)
 """
 
 
@@ -76,9 +77,11 @@ def test_killed_writer_leaves_a_complete_bundle(tmp_path):
     prefix = write_bundle(tmp_path / "p", {f"v{i}": np.full(5000, -1) for i in range(20)})
     rng = random.Random(4)
     seen = set()
-    for _ in range(12):
+    for attempt in range(12):
         saver = subprocess.Popen([sys.executable, "-c", SAVER, prefix], stdout=subprocess.PIPE)
         assert saver.stdout.readline() == b"ready\n"
+        if attempt % 2:
+            assert saver.stdout.readline() == b"saved\n"
         time.sleep(rng.uniform(0, 0.08))
         saver.send_signal(signal.SIGKILL)
         saver.wait()

@@ -11,7 +11,7 @@ from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
 
 STATE = "() => { const g = window.__board?.graph; return g ? JSON.parse(JSON.stringify(g)) : null }"
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def write_graph(folder: Path, graph_def: Any) -> None:

@@ -12,7 +12,7 @@ from fixtures.event_logs import simple_event
 from headrace.formats.event_file import EventFileWriter
 
 WALL = 1_700_000_000.0
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 _SUMMARY = """
 () => {
   const m = window.__board?.metrics;
@@ -47,7 +47,7 @@ _CHART = """
 
 def until(
     question: Callable[[], Any],
-    timeout_s: float = 15.0,
+    timeout_s: float = PATIENCE_S,
     every_s: float = 0.05,
     page: Any = None,
 ) -> Any:

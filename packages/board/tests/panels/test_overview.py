@@ -293,7 +293,7 @@ def test_events_report_growth_at_a_limited_rate(tmp_path: Path) -> None:
             assert len(seen) <= 2 + (time.monotonic() - began) * 10
         finally:
             app.board.stop()  # type: ignore[attr-defined]
-        thread.join(5)
+        thread.join(120)
         assert not thread.is_alive()
 
 

@@ -84,7 +84,7 @@ def test_what_is_seen_on_the_screen_is_what_the_canvas_holds(
         # The middle of each of the first 8 x 8 enlarged pixels.
         return bool(np.abs(seen[4::8, 4::8, :3].astype(int) - expected[:8, :8]).max() <= 2)
 
-    assert until(close, 5)
+    assert until(close)
 
 
 def decode_png(page: Any, data: bytes) -> np.ndarray:
@@ -208,7 +208,7 @@ def test_a_sound_is_drawn_from_its_samples_and_plays(
     loud, half, quiet = heights()
     assert loud > half > quiet
     page.get_by_role("button", name="Play voice").click()
-    page.get_by_role("button", name="Pause voice").wait_for(timeout=5000)
+    page.get_by_role("button", name="Pause voice").wait_for()
 
 
 def test_texts_are_shown_as_markdown_plain_and_raw(

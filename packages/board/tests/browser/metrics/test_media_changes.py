@@ -89,7 +89,7 @@ def test_a_rewritten_file_shows_its_new_contents(
     beside = tmp_path / "beside"
     beside.write_bytes(new)
     beside.replace(file)
-    assert until(lambda: red(page) == 90, 30)
+    assert until(lambda: red(page) == 90)
     page.get_by_text("level 90", exact=True).wait_for()
 
 
@@ -226,7 +226,7 @@ def test_a_restarted_server_still_serves_its_images(
     boot = page.evaluate("window.__board.boot")
     first.stop()
     board_server(logdir, "--port", port)
-    assert until(lambda: page.evaluate("window.__board.boot") != boot, 30)
+    assert until(lambda: page.evaluate("window.__board.boot") != boot)
     card = page.get_by_role("group", name="Images of input/image")
     field = card.get_by_label("Type a step")
     for step in (120, 50):  # the second was shown before, under a name of the first process

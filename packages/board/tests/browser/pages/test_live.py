@@ -60,12 +60,12 @@ def test_a_new_run_and_a_second_writer_appear(tmp_path: Path, board_server: Any,
     second = EventFileWriter(tmp_path / "second" / "part")
     second.write(simple_event(1, WALL, [("loss", 2.0)]))
     second.flush()
-    assert until(lambda: sorted(page.evaluate(_NAMES)) == ["first", "second/part"], 10)
+    assert until(lambda: sorted(page.evaluate(_NAMES)) == ["first", "second/part"])
     assert page.get_by_role("treeitem").count() == 3
     beside = EventFileWriter(tmp_path / "first", ".beside")
     beside.write(simple_event(3, WALL + 2, [("loss", 3.0), ("other", 1.0)]))
     beside.flush()
-    assert until(lambda: page.evaluate(_LAST) == 3, 10)
+    assert until(lambda: page.evaluate(_LAST) == 3)
     assert until(lambda: chart(page, "other"))
     for writer in (first, second, beside):
         writer.close()
@@ -94,7 +94,7 @@ def test_a_renewal_fetches_only_what_changed(tmp_path: Path, board_server: Any, 
     )
     writers[2].write(simple_event(10, WALL + 10, [("loss", 2.0)]))
     writers[2].flush()
-    assert until(lambda: page.evaluate(_LAST) == 10, 10)
+    assert until(lambda: page.evaluate(_LAST) == 10)
     assert [[len(q["runs"]) for q in body["queries"]] for body in bodies] == [[1]]
     assert len(page.evaluate(_NAMES)) == 5
     for writer in writers:
@@ -110,7 +110,7 @@ def test_a_stopped_board_is_reported_as_disconnected(
     open_view(page, board.url)
     settled(page)
     board.kill()
-    assert until(lambda: page.locator(".live-mark").inner_text() == "no connection", 10)
+    assert until(lambda: page.locator(".live-mark").inner_text() == "no connection")
     assert page.locator("article.tile").count() == 1
 
 
@@ -126,25 +126,24 @@ def test_seven_pages_of_a_browser_all_follow_and_all_fetch(
     for page in pages:
         open_view(page, url)
     for page in pages:
-        assert until(lambda page=page: page.evaluate(_LAST) == 0, 20), "a page never came"
+        assert until(lambda page=page: page.evaluate(_LAST) == 0), "a page never came"
     for step in (1, 2, 3):
         writer.write(simple_event(step, WALL + step, [("loss", 1.0)]))
         writer.flush()
         for page in pages:
-            assert until(lambda page=page, step=step: page.evaluate(_LAST) == step, 10), step
+            assert until(lambda page=page, step=step: page.evaluate(_LAST) == step), step
     for page in pages:
-        page.set_default_timeout(10_000)
         assert page.evaluate("fetch('api/v1/health').then((r) => r.status)") == 200
     assert [page.evaluate("window.__board.leads") for page in pages].count(True) == 1
     # The page that follows for all goes: another takes its place.
     (leader,) = [page for page in pages if page.evaluate("window.__board.leads")]
     leader.close()
     pages.remove(leader)
-    assert until(lambda: any(page.evaluate("window.__board.leads") for page in pages), 10)
+    assert until(lambda: any(page.evaluate("window.__board.leads") for page in pages))
     writer.write(simple_event(4, WALL + 4, [("loss", 1.0)]))
     writer.flush()
     for page in pages:
-        assert until(lambda page=page: page.evaluate(_LAST) == 4, 10)
+        assert until(lambda page=page: page.evaluate(_LAST) == 4)
     context.close()
     writer.close()
 
@@ -156,7 +155,7 @@ def test_a_hidden_page_lets_go_and_comes_back(tmp_path: Path, board_server: Any,
     open_view(page, board_server(tmp_path).url)
     settled(page)
     page.evaluate(_HIDE, True)
-    assert until(lambda: not page.evaluate("window.__board.leads"), 10)
+    assert until(lambda: not page.evaluate("window.__board.leads"))
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     writer.write(simple_event(1, WALL + 1, [("loss", 1.0)]))
@@ -164,7 +163,7 @@ def test_a_hidden_page_lets_go_and_comes_back(tmp_path: Path, board_server: Any,
     page.wait_for_timeout(1500)  # longer than the polling interval of a visible page
     assert requests == []
     page.evaluate(_HIDE, False)
-    assert until(lambda: page.evaluate(_LAST) == 1, 10)
+    assert until(lambda: page.evaluate(_LAST) == 1)
     writer.close()
 
 
@@ -183,7 +182,7 @@ def test_a_change_fetches_the_series_that_changed_and_no_others(
     )
     writers[2].write(simple_event(1, WALL + 1, [("loss", 2.0)]))
     writers[2].flush()
-    assert until(lambda: page.evaluate(_LAST) == 1, 10)
+    assert until(lambda: page.evaluate(_LAST) == 1)
     bodies = [reply.json() for reply in replies]
     assert sum(len(body["series"]["n"]) for body in bodies) == 1
     assert sum(len(body["tags"]) for body in bodies) == 0
@@ -203,14 +202,14 @@ def test_a_restarted_server_shows_its_own_runs(
     settled(page)
     boot = page.evaluate("window.__board.boot")
     board.stop()
-    assert until(lambda: page.locator(".live-mark").inner_text() == "no connection", 10)
+    assert until(lambda: page.locator(".live-mark").inner_text() == "no connection")
     with EventFileWriter(tmp_path / "a") as writer:  # so that the others have other ids
         writer.write(simple_event(9, WALL, [("loss", 1.0), ("new", 1.0)]))
     again = board_server(tmp_path, port=board.port)
     assert again.url == board.url
-    assert until(lambda: page.evaluate("window.__board.boot") not in (boot, ""), 20)
-    assert until(lambda: sorted(page.evaluate(_NAMES)) == ["a", "b", "c"], 10)
-    assert until(lambda: page.evaluate(_LAST) == 9, 10)
+    assert until(lambda: page.evaluate("window.__board.boot") not in (boot, ""))
+    assert until(lambda: sorted(page.evaluate(_NAMES)) == ["a", "b", "c"])
+    assert until(lambda: page.evaluate(_LAST) == 9)
     assert until(lambda: chart(page, "new"))
     ends = {curve["label"]: curve["x"][-1] for curve in chart(page, "loss")["curves"]}
     assert ends == {"a": 9, "b": 2, "c": 2}

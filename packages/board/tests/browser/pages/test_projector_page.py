@@ -183,7 +183,7 @@ def test_search_finds_words_and_patterns_and_ends_one_that_hangs(show: Any) -> N
     box.fill("(")
     page.get_by_text("is not a regular expression").wait_for()
     box.fill("^(.|.|.|.|.|.|.|.)*~")
-    page.get_by_text("takes too long").wait_for(timeout=5000)
+    page.get_by_text("takes too long").wait_for()
     box.fill("river_1$")
     wait(page, "p.matches === 1")
 
@@ -377,7 +377,7 @@ def test_the_points_stay_when_the_graphics_card_is_lost(show: Any) -> None:
       const on = canvas.getContext('2d');
       return on && on.getImageData(0, 0, canvas.width, canvas.height).data.some((v) => v > 0);
     }"""
-    page.wait_for_function(painted, timeout=10_000)
+    page.wait_for_function(painted, timeout=60_000)
 
 
 def test_a_search_for_components_that_do_not_exist_ends(

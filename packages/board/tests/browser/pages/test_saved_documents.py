@@ -54,7 +54,7 @@ def test_a_note_written_while_the_server_is_away_is_saved_when_it_comes_back(
     board = board_server(logdir, "--state", str(state))
     note = open_notes(page, board.url, "first")
     write(page, note, "before")
-    assert until(lambda: saved(state, "first") == "before", 10)
+    assert until(lambda: saved(state, "first") == "before")
     board.stop()
     write(page, note, "while it was away")
     banner = page.get_by_role("alert").filter(has_text="not saved")
@@ -62,7 +62,7 @@ def test_a_note_written_while_the_server_is_away_is_saved_when_it_comes_back(
     assert note.input_value() == "while it was away"
     board_server(logdir, "--state", str(state), port=board.port)
     assert until(lambda: saved(state, "first") == "while it was away", 40)
-    assert until(lambda: banner.count() == 0, 10)
+    assert until(lambda: banner.count() == 0)
 
 
 def test_a_note_that_could_not_be_saved_is_saved_by_the_next_visit(
@@ -72,15 +72,15 @@ def test_a_note_that_could_not_be_saved_is_saved_by_the_next_visit(
     board = board_server(logdir, "--state", str(state))
     note = open_notes(page, board.url, "first")
     write(page, note, "saved")
-    assert until(lambda: saved(state, "first") == "saved", 10)
+    assert until(lambda: saved(state, "first") == "saved")
     board.stop()
     write(page, note, "lost with the page?")
     page.get_by_role("alert").filter(has_text="not saved").wait_for()
     page.goto("about:blank")
     again = board_server(logdir, "--state", str(state), port=board.port)
     note = open_notes(page, again.url, "first")
-    assert until(lambda: note.input_value() == "lost with the page?", 10)
-    assert until(lambda: saved(state, "first") == "lost with the page?", 10)
+    assert until(lambda: note.input_value() == "lost with the page?")
+    assert until(lambda: saved(state, "first") == "lost with the page?")
 
 
 def test_a_rejected_note_stays_in_the_page_with_the_reason(
@@ -98,8 +98,8 @@ def test_a_rejected_note_stays_in_the_page_with_the_reason(
     assert "Notes" in alert.inner_text() and "more than" in alert.inner_text()
     assert len(note.input_value()) == 10_000
     write(page, note, "less")
-    assert until(lambda: saved(state, "first") == "less", 10)
-    assert until(lambda: alert.count() == 0, 10)
+    assert until(lambda: saved(state, "first") == "less")
+    assert until(lambda: alert.count() == 0)
 
 
 def test_two_browsers_write_notes_of_two_runs_and_both_are_kept(
@@ -111,11 +111,11 @@ def test_two_browsers_write_notes_of_two_runs_and_both_are_kept(
     other = browser.new_context().new_page()
     theirs = open_notes(other, board.url, "second")
     write(other, theirs, "theirs")
-    assert until(lambda: saved(state, "second") == "theirs", 10)
+    assert until(lambda: saved(state, "second") == "theirs")
     write(page, mine, "mine")
-    assert until(lambda: saved(state, "first") == "mine", 10)
+    assert until(lambda: saved(state, "first") == "mine")
     assert saved(state, "second") == "theirs"
-    assert until(lambda: notes_of(page, "second").input_value() == "theirs", 10)
+    assert until(lambda: notes_of(page, "second").input_value() == "theirs")
     other.context.close()
 
 
@@ -127,14 +127,14 @@ def test_without_a_state_file_two_pages_of_a_browser_do_not_overwrite_each_other
     other = page.context.new_page()
     theirs = open_notes(other, url, "second")
     write(page, mine, "mine")
-    assert until(lambda: notes_of(other, "first").input_value() == "mine", 10)
+    assert until(lambda: notes_of(other, "first").input_value() == "mine")
     theirs = notes_of(other, "second")
     write(other, theirs, "theirs")
-    assert until(lambda: notes_of(page, "second").input_value() == "theirs", 10)
+    assert until(lambda: notes_of(page, "second").input_value() == "theirs")
     page.reload()
     settled(page)
-    assert until(lambda: notes_of(page, "first").input_value() == "mine", 10)
-    assert until(lambda: notes_of(page, "second").input_value() == "theirs", 10)
+    assert until(lambda: notes_of(page, "first").input_value() == "mine")
+    assert until(lambda: notes_of(page, "second").input_value() == "theirs")
 
 
 def test_a_slow_save_does_not_conflict_with_what_is_typed_meanwhile(
@@ -151,5 +151,5 @@ def test_a_slow_save_does_not_conflict_with_what_is_typed_meanwhile(
     page.wait_for_timeout(800)  # twice the delay after which the page saves a note
     assert saved(state, "first") is None, "one save at a time"
     held.release()
-    assert until(lambda: saved(state, "first") == "two", 10)
+    assert until(lambda: saved(state, "first") == "two")
     assert note.input_value() == "two"

@@ -136,7 +136,7 @@ def test_updates_do_not_change_a_half_typed_step(
     page.keyboard.type("4")
     writer.write(simple_event(100, WALL + 100, [("loss", 1.0)]))
     writer.flush()
-    assert until(lambda: field.get_attribute("max") == "100", 10)
+    assert until(lambda: field.get_attribute("max") == "100")
     page.keyboard.type("2")
     page.keyboard.press("Enter")
     assert until(lambda: "step=42" in page.evaluate("location.hash"))
@@ -160,7 +160,7 @@ def test_the_page_header_shows_the_reading_progress(
     page.route("**/api/v1/changes?*", lambda route: route.fulfill(json=news))
     open_view(page, url)
     mark = page.locator(".live-mark")
-    assert until(lambda: mark.inner_text() == "reading · 25 %", 10)
+    assert until(lambda: mark.inner_text() == "reading · 25 %")
     bar = page.get_by_role("progressbar", name="Reading the logs")
     assert bar.get_attribute("value") == "25" and bar.get_attribute("max") == "100"
 

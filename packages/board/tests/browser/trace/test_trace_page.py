@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser import metrics_view
 from browser.page_requests import HeldRequests
 from fixtures.traces import metadata_of, node_stats, planted_trace, two_tasks, write_log
 
@@ -45,7 +46,7 @@ def url(board_server: Any, logdir: Path) -> str:
     return board_server(logdir).url
 
 
-def until(page: Any, expression: str, seconds: float = 15) -> Any:
+def until(page: Any, expression: str, seconds: float = 60) -> Any:
     """Waits for an expression to be true; the page's policy forbids Playwright's own way."""
     end = time.monotonic() + seconds
     while True:
@@ -480,5 +481,6 @@ def test_a_step_that_is_short_in_a_long_window_is_requested_once(page: Any, url:
         "request", lambda request: requests.append(request.url) if "?t0=" in request.url else None
     )
     open_trace(page, url, "?trun=small&tv=-200000~400000")
+    assert metrics_view.until(lambda: requests, page=page)
     page.wait_for_timeout(700)  # 5 times the rest after which the page fetches what lies around
     assert 1 <= len(requests) <= 4, requests
