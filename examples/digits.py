@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 from digits_data import FOLDS, add_source, folds_of, read_source, source_arguments
-from digits_training import Examples, Settings, Stopped, train_fold
+from digits_training import Examples, Settings, train_fold
+from resumable import Stopped
 
 PROMISED_FIRST_FOLD = 0.975
 PROMISED_MEAN = 0.985

@@ -6,17 +6,16 @@ its checkpoint therefore ends in the same bits as one that was never stopped.
 
 from __future__ import annotations
 
-import json
 import shutil
-import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 from digits_data import shifted
 from digits_model import HIDDEN, Model, build_model
+from resumable import Interrupt, Stopped, claim
 from tqdm import tqdm
 
 import headrace.graph as hr
@@ -46,20 +45,13 @@ class Examples:
     test_labels: np.ndarray
 
 
-class Stopped(Exception):
-    """Ctrl-C ended the training before its last step; its state is saved."""
-
-    def __init__(self, step: int, steps: int) -> None:
-        super().__init__(f"stopped after step {step} of {steps}; what was learnt is saved")
-
-
 def train_fold(examples: Examples, settings: Settings, folder: Path, title: str) -> float:
     """Trains in `folder`, and continues an earlier training there.
 
     Returns: the accuracy on the test images; the model is in folder/export.
     Raises: ValueError if the folder contains a training with other settings; Stopped after Ctrl-C.
     """
-    _claim(folder, settings)
+    claim(folder, asdict(settings), "--out")
     with hr.Graph().as_default() as graph:
         hr.set_random_seed(settings.seed)
         model = build_model(examples.images.shape[1])
@@ -143,48 +135,10 @@ def accuracy_of(session: hr.Session, model: Model, examples: Examples) -> float:
     return float(np.mean(np.concatenate(predicted) == labels))
 
 
-def _claim(folder: Path, settings: Settings) -> None:
-    """Records the settings in the folder, or compares them with those recorded there."""
-    path = folder / "settings.json"
-    required = asdict(settings)
-    if path.exists():
-        if (found := json.loads(path.read_text())) != required:
-            raise ValueError(
-                f"{folder} contains a training with {found}, not with {required}: name another "
-                "folder with --out, or start again with --fresh"
-            )
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(required, indent=1) + "\n")
-
-
 def _export(session: hr.Session, model: Model, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     outputs = {"probabilities": model.probabilities, "predictions": model.predictions}
     hr.saved_model.simple_save(session, str(folder), {"images": model.images}, outputs)
-
-
-class Interrupt:
-    """Sets `requested` at Ctrl-C: the loop stops between steps. A second Ctrl-C stops at once."""
-
-    requested = False
-
-    def __enter__(self) -> Interrupt:
-        self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        signal.signal(signal.SIGINT, self._before)
 
 
 def _side_by_side(filters: hr.Tensor, rows: int = 4) -> hr.Tensor:
