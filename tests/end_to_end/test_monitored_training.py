@@ -211,7 +211,8 @@ def test_supervisor_saves_writes_summaries_and_restores(tmp_path):
             with supervisor.managed_session() as session:
                 while session.run(step) < last:
                     session.run(train)
-                supervisor.saver.save(session, supervisor.save_path, global_step=step)
+                newest = f"{supervisor.save_path}-{last}"
+                _until(lambda: hr.train.latest_checkpoint(folder) == newest)  # noqa: B023
                 _until(lambda: len(list(tmp_path.glob("events*"))) > 0)
                 _until(lambda: "loss" in _tags(folder))
             assert supervisor.should_stop() and not supervisor.coord._threads

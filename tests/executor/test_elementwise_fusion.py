@@ -181,7 +181,7 @@ def test_steps_without_outputs_own_no_argument() -> None:
         env={**os.environ, "MALLOC_PERTURB_": "165"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert (done.returncode, done.stdout) == (0, "initialized\n"), done.stderr
 

@@ -6,12 +6,15 @@ kernels/synchronisation/staging_kernels.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from concurrently import wait_until_idle
 
 import headrace.graph as hr
 from headrace.formats.errors import (
+    CancelledError,
     DeadlineExceededError,
     InvalidArgumentError,
     ResourceExhaustedError,
@@ -81,12 +84,23 @@ def test_a_tuple_that_never_fits_is_rejected() -> None:
 def test_a_peek_that_waits_holds_up_no_get() -> None:
     area = StagingArea([hr.int32])
     put, get, peek = area.put([hr.constant(1)]), area.get(), area.peek(5)
+    size, negative = area.size(), area.peek(-1)
+    ended: list[str] = []
+
+    def wait() -> None:
+        with pytest.raises(CancelledError) as error:
+            session.run([peek, put, get])
+        ended.append(error.value.message)
+
     with hr.Session() as session:
-        with pytest.raises(DeadlineExceededError):
-            session.run([peek, put, get], options=BRIEFLY)
-        assert numbers(session, area.size()) == [0]
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        wait_until_idle()
+        assert not ended and numbers(session, size) == [0]
         with pytest.raises(InvalidArgumentError, match="negative"):
-            session.run(area.peek(-1))
+            session.run(negative)
+    waiting.join(120)
+    assert len(ended) == 1
 
 
 def test_a_get_of_another_number_of_tensors_is_rejected() -> None:

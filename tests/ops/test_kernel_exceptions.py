@@ -34,7 +34,7 @@ def _run_with_memory_of(gib: int, program: str) -> str:
     """
     script = textwrap.dedent(prelude) + textwrap.dedent(program)
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
     return done.stdout

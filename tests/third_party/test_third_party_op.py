@@ -45,7 +45,7 @@ def run(script: str, installed: str | None) -> str:
         [sys.executable, "-W", "error", "-c", prelude + textwrap.dedent(script)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
     )
     assert done.returncode == 0, done.stdout + done.stderr

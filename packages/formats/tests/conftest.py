@@ -40,7 +40,7 @@ def native(tmp_path):
 
         def run(*arguments):
             command = [str(program), *map(str, arguments)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, done.stderr
             return done.stdout.splitlines()
 

@@ -162,7 +162,7 @@ def test_the_parser_is_clean_under_sanitizers(tmp_path):
     (tmp_path / "graph.pb").write_bytes(rich_graph().SerializeToString())
     run = subprocess.run(
         [str(program), str(tmp_path / "graph.pb"), "5000"],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     counts = [int(number) for number in re.findall(r"\d+", run.stdout)]

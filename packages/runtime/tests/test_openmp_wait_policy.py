@@ -22,7 +22,7 @@ def _settings(**environment):
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     return done.stderr, done.stdout.strip()
 

@@ -47,6 +47,6 @@ def test_two_libraries_see_one_pool_one_allocator_and_one_table_of_runs(compiler
         build("shared_state_user.cpp", "b.so", *shared),
     ]
     main = build("shared_state_main.cpp", "main", "-rdynamic")
-    run = subprocess.run([main, *libraries], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([main, *libraries], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     assert len(run.stdout.splitlines()) == CLAIMS, run.stdout

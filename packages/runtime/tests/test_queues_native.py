@@ -19,7 +19,7 @@ def run_program(folder: pathlib.Path, name: str) -> str:
          str(pathlib.Path(__file__).with_name(f"{name}.cpp")), "-o", str(program)],
         check=True,
     )  # fmt: skip
-    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([str(program)], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 
