@@ -90,6 +90,21 @@ def test_a_uri_and_a_missing_folder_are_accepted(tmp_path):
             saver.save(sess, "gs://bucket/model")
 
 
+def test_a_prefix_may_be_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    v = hr.Variable([1.0], name="v")
+    saver = hr.train.Saver()
+    with hr.Session() as sess:
+        sess.run(hr.global_variables_initializer())
+        assert saver.save(sess, "model/") == "model/"
+        sess.run(v.assign([2.0]))
+        saver.restore(sess, "model/")
+        assert sess.run(v) == [1.0]
+    assert sorted(p.name for p in (tmp_path / "model").iterdir()) == [
+        ".data-00000-of-00001", ".index", ".meta", "checkpoint"
+    ]  # fmt: skip
+
+
 def _objects():
     v = hr.get_variable("v", [2, 3], initializer=hr.ones_initializer(), use_resource=True)
     optimizer = hr.train.AdamOptimizer(0.1)

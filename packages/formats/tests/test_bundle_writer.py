@@ -32,7 +32,7 @@ def test_writer_rejects_invalid_names_and_slices(tmp_path):
             writer.add_slice("s", [3], [1], [1], [1.0])
         with pytest.raises(errors.InvalidArgumentError, match=r"'s' is \[1\], its value \[2\]"):
             writer.add_slice("s", [2], [1], [1], [1.0, 2.0])
-    with pytest.raises(errors.NotFoundError, match="no tensor 'w' in this checkpoint"):
+    with pytest.raises(errors.NotFoundError, match="Key w not found in checkpoint"):
         BundleReader(tmp_path / "p").read("w")
     with pytest.raises(errors.NotFoundError, match="no checkpoint of this name"):
         BundleReader(tmp_path / "none")

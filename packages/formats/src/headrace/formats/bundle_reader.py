@@ -204,7 +204,8 @@ class BundleReader:
             raise NotFoundError(
                 None,
                 None,
-                f"{self.prefix}: no tensor {name!r} in this checkpoint; it has {len(self._table)}",
+                f"Key {name} not found in checkpoint {self.prefix}, "
+                f"which has {len(self._table)} tensors",
                 path=self._index_path,
             )
         return self._entry_at(key, name)

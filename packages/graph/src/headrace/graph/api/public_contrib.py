@@ -224,5 +224,10 @@ CONTRIB: dict[str, str] = {
         "contrib.crf",
     ),
     "contrib.learn.ModeKeys": "contrib.model_modes",
+    **rows(
+        "contrib.vocabulary",
+        "ByteProcessor CategoricalVocabulary VocabularyProcessor",
+        "contrib.learn.preprocessing",
+    ),
     **_TUTORIALS,
 }

@@ -174,8 +174,6 @@ class Saver:
         latest_filename = latest_filename or "checkpoint"
         if os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
-        if not os.path.basename(path):
-            raise ValueError(f"save_path {path!r} names a folder; put a file name after it")
         if os.path.basename(path) == latest_filename:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"

@@ -36,9 +36,8 @@ void Reader::fail() {
 hr_bundle_entry Reader::find(const std::string& name) {
   const auto found = values_.find(name);
   if (name.empty() || found == values_.end())
-    throw Failure{HR_NOT_FOUND, std::string(bundle_.prefix) + ": no tensor '" + name +
-                                    "' in this checkpoint; it has " +
-                                    std::to_string(values_.size())};
+    throw Failure{HR_NOT_FOUND, "Key " + name + " not found in checkpoint " + bundle_.prefix +
+                                    ", which has " + std::to_string(values_.size()) + " tensors"};
   hr_bundle_entry entry;
   if (!hr_bundle_parse_entry(found->second.data, found->second.size, &entry)) {
     hr_bundle_lost(&bundle_, ("the entry of '" + name + "' is corrupted").c_str());
