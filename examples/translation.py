@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
-    parser = resumable.parser(TITLE, __doc__, steps=2000, batch=64)
+    parser = resumable.parser(TITLE, __doc__, steps=1000, batch=64)
     add = parser.add_argument
     most = data.LIMIT // 20
     add("--pairs", type=resumable.whole(1, most), default=20000, help="to learn from (20000)")

@@ -223,6 +223,19 @@ def test_buckets_may_have_their_own_batch_sizes() -> None:
         assert (o["n"] % 2 == b).all() and (o["n"] < 6).all()
 
 
+@pytest.mark.parametrize("smaller", [False, True])
+def test_buckets_give_all_their_batches_when_the_input_ends(smaller: bool) -> None:
+    n = numbers(11)
+    length = n % 5 + 1
+    out = hr.contrib.training.bucket_by_sequence_length(
+        length, [n], 2, [2, 4], allow_smaller_final_batch=smaller
+    )
+    with running() as (session, _):
+        batches = sorted(ids.tolist() for _, (ids,) in until_end(session, out))
+    # As from TensorFlow 1.15; 10 is alone in its bucket.
+    assert batches == [[0, 5], [1, 2], [3, 4], [6, 7], [8, 9], [10]][: 5 + smaller]
+
+
 def test_an_error_of_a_reader_stops_the_program() -> None:
     n = numbers(100)
     out = hr.train.batch([hr.check_numerics(1.0 / hr.cast(n - 5, hr.float32), "five")], 2)

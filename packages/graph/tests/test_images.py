@@ -72,3 +72,14 @@ def test_invalid_images_raise(make, says):
 def test_convert_image_dtype_requires_numeric_dtypes():
     with pytest.raises(AttributeError, match="floating point or integer"):
         hr.image.convert_image_dtype(_batch(), "string")
+
+
+def test_standardised_images_keep_their_dtype_and_have_three_dimensions():
+    image = hr.image.per_image_standardization
+    for dtype in (hr.uint8, hr.float16, hr.float32, hr.float64):
+        assert image(hr.zeros([2, 4, 5, 3], dtype)).dtype == dtype
+    with pytest.raises(ValueError, match="'image' must be at least three-dimensional"):
+        image(hr.zeros([4, 5]))
+    with pytest.raises(ValueError, match=r"all dims of 'image.shape' must be > 0: \(0, 5, 3\)"):
+        image(hr.zeros([0, 5, 3]))
+    assert image(hr.placeholder(hr.float32)).shape.ndims is None

@@ -54,7 +54,7 @@ NAMES = {
     "auc/value": lambda: hr.metrics.auc(_x() > 0, _x())[0],
     "resize/ResizeBilinear": lambda: hr.image.resize_images(_x(), [3, 3]),
     "rgb_to_grayscale": lambda: hr.image.rgb_to_grayscale(_x()),
-    "per_image_standardization": lambda: hr.image.per_image_standardization(_x()),
+    "per_image_standardization/Identity": lambda: hr.image.per_image_standardization(_x()),
     "convert_image": lambda: hr.image.convert_image_dtype(_x(), "uint8"),
     "Trace": lambda: hr.linalg.trace(hr.ones([2, 2])),
 }

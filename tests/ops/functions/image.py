@@ -104,7 +104,7 @@ def _adjusted(m):
             i.adjust_gamma(x, 0.7, 0.9),
             i.adjust_hue(x, 0.1),
             i.adjust_saturation(x, 0.5),
-            i.per_image_standardization(x),
+            i.per_image_standardization(m.cast(x, m.float32)),  # TF 2 keeps no other dtype
             i.rgb_to_grayscale(x),
             i.grayscale_to_rgb(x[..., :1]),
         ]

@@ -161,15 +161,37 @@ def _run_queues(
     enqueues: list[Operation],
     smaller: bool,
 ) -> None:
-    """Adds the queue runners: those of the buckets, and one for the examples."""
+    """Adds the queue runners: one for all buckets, and one for the examples.
+
+    When the examples end, their runner closes the buckets; when these are empty, their runner
+    closes the queue of batches.
+    """
     ends = (OutOfRangeError, CancelledError)
+    to_top = []
     for i, (queue, size) in enumerate(zip(queues, sizes)):
         dequeue = queue.dequeue_up_to if smaller else queue.dequeue_many
+        number = constant(i)
         taken = dequeue(size, name=f"read_bucket_{i}")
         parts = list(taken) if isinstance(taken, (list, tuple)) else [taken]
-        to_top = top.enqueue([constant(i), *parts], name=f"enqueue_from_bucket_{i}")
-        add_queue_runner(QueueRunner(queue, [to_top], queue_closed_exception_types=ends))
-    add_queue_runner(QueueRunner(top, enqueues, queue_closed_exception_types=ends))
+        to_top.append(top.enqueue([number, *parts], name=f"enqueue_from_bucket_{i}"))
+    add_queue_runner(
+        QueueRunner(
+            queues[0],
+            to_top,
+            close_op=top.close(),
+            cancel_op=top.close(cancel_pending_enqueues=True),
+            queue_closed_exception_types=ends,
+        )
+    )
+    add_queue_runner(
+        QueueRunner(
+            top,
+            enqueues,
+            close_op=group(*[queue.close() for queue in queues]),
+            cancel_op=group(*[queue.close(cancel_pending_enqueues=True) for queue in queues]),
+            queue_closed_exception_types=ends,
+        )
+    )
 
 
 def _summarise(queues: list[QueueBase], top: QueueBase, capacity: int) -> None:

@@ -11,10 +11,10 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.control_flow_ops import identity
 from headrace.graph.framework.constant_value import constant_value
-from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
 from headrace.graph.ops.elementwise.elementwise import cast, saturate_cast
+from headrace.graph.ops.image.checks import at_least_three_dimensional
 from headrace.graph.ops.matmul.tensordot import tensordot
 from headrace.graph.ops.random.random import random_uniform
 from headrace.graph.ops.reduction import reduce_mean, reduce_prod, reduce_std
@@ -304,15 +304,17 @@ def per_image_standardization(image: TensorLike) -> Tensor:
     Args:
       image: [..., height, width, channels]; the standard deviation is at least
         1 / sqrt(number of values).
+    Returns: the dtype of image, as in TensorFlow 1.15: cast integers to float before.
+    Raises: ValueError for fewer than three dimensions, or one of size 0.
     """
     with name_scope(None, "per_image_standardization", [image]) as scope:
-        image = convert_to_tensor(image, name="image")
-        if image.dtype.base_dtype.name not in ("float16", "float32"):
+        image = at_least_three_dimensional(convert_to_tensor(image, name="image"))
+        given = image.dtype.base_dtype
+        if given.name not in ("float16", "float32"):
             image = convert_image_dtype(image, _FLOAT)
-        kind = image.dtype.base_dtype
-        count = cast(reduce_prod(op("Shape", image)[-3:]), kind)
+        count = cast(reduce_prod(op("Shape", image)[-3:]), image.dtype.base_dtype)
         axes = [-1, -2, -3]
         centred = image - reduce_mean(image, axis=axes, keepdims=True)
         spread = op("Maximum", reduce_std(image, axis=axes, keepdims=True), op("Rsqrt", count))
-        count_nodes(2)
-        return op("RealDiv", centred, spread, name=scope)
+        scaled = op("RealDiv", centred, spread, name=scope)
+        return convert_image_dtype(scaled, given, saturate=True)
