@@ -21,6 +21,7 @@
 #include "shape_rules/matmul.h"
 #include "shape_rules/normalization.h"
 #include "shape_rules/random.h"
+#include "shape_rules/recurrent.h"
 #include "shape_rules/reduction.h"
 #include "shape_rules/scatter.h"
 #include "shape_rules/segment.h"
@@ -54,6 +55,8 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"bias_add_grad", hr_shape_bias_add_grad},
       {"bincount", hr_shape_bincount},
       {"bitcast", hr_shape_bitcast},
+      {"block_lstm", hr_shape_block_lstm},
+      {"block_lstm_grad", hr_shape_block_lstm_grad},
       {"broadcast", hr_shape_broadcast},
       {"broadcast_args", hr_shape_broadcast_args},
       {"broadcast_gradient_args", hr_shape_broadcast_gradient_args},
@@ -96,11 +99,13 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"gather", hr_shape_gather},
       {"gather_nd", hr_shape_gather_nd},
       {"gather_v2", hr_shape_gather_v2},
+      {"gru_cell_grad", hr_shape_gru_cell_grad},
       {"histogram_fixed_width", hr_shape_histogram_fixed_width},
       {"in_top_k", hr_shape_in_top_k},
       {"irfft", hr_shape_irfft},
       {"linspace", hr_shape_linspace},
       {"list_diff", hr_shape_list_diff},
+      {"lstm_cell_grad", hr_shape_lstm_cell_grad},
       {"lu", hr_shape_lu},
       {"matmul", hr_shape_matmul},
       {"matrix", hr_shape_matrix},
@@ -133,6 +138,7 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"range", hr_shape_range},
       {"read_variable", hr_shape_unknown},
       {"read_variables", hr_shape_unknown},
+      {"recurrent_cell", hr_shape_recurrent_cell},
       {"reduce", hr_shape_reduce},
       {"ref_handle", hr_shape_ref_handle},
       {"ref_select", hr_shape_unknown},

@@ -26,7 +26,7 @@ struct FloatPlan {
   }
 };
 
-constexpr int kMostTensors = 16;
+constexpr int kMostTensors = 20;
 
 hr_code compute_via_float(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                           hr_tensor* const* outputs, void* workspace) {
