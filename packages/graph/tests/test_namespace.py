@@ -11,8 +11,8 @@ import headrace.graph as hr
 from headrace.graph.api.namespace import find
 from headrace.graph.api.public_names import PUBLIC
 
-TABLES = ("public_linalg.LINALG", "public_networks.NETWORKS", "public_training.TRAINING",
-          "public_values.VALUES")  # fmt: skip
+TABLES = ("public_data.DATA", "public_linalg.LINALG", "public_networks.NETWORKS",
+          "public_training.TRAINING", "public_values.VALUES")  # fmt: skip
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -269,6 +269,26 @@ _TRAINING = {
 
 _OTHERS = {
     "eager.def_function": "function",
+    "data.ops.dataset_ops": "data.Dataset data.DatasetSpec data.Options DatasetV1=data.Dataset "
+    "DatasetV2=data.Dataset DatasetV1Adapter=data.Dataset data.make_one_shot_iterator "
+    "data.make_initializable_iterator data.experimental.get_structure "
+    "get_legacy_output_classes=data.get_output_classes "
+    "get_legacy_output_shapes=data.get_output_shapes "
+    "get_legacy_output_types=data.get_output_types data.experimental.AUTOTUNE",
+    "data.ops.iterator_ops": "data.Iterator data.experimental.get_next_as_optional "
+    "GLOBAL_ITERATORS=@data.iterator:GLOBAL_ITERATORS",
+    "data.ops.optional_ops": "data.experimental.Optional OptionalSpec",
+    "data.ops.readers": "data.FixedLengthRecordDataset data.TFRecordDataset data.TextLineDataset",
+    "data.experimental.ops.batching": "data.experimental.map_and_batch data.experimental.unbatch "
+    "data.experimental.dense_to_sparse_batch",
+    "data.experimental.ops.grouping": "data.experimental.group_by_window "
+    "data.experimental.bucket_by_sequence_length",
+    "data.experimental.ops.interleave_ops": "data.experimental.parallel_interleave",
+    "data.experimental.ops.iterator_ops": "data.experimental.make_saveable_from_iterator "
+    "data.experimental.CheckpointInputPipelineHook",
+    "data.experimental.ops.readers": "data.experimental.CsvDataset "
+    "data.experimental.make_csv_dataset data.experimental.make_batched_features_dataset",
+    "data.experimental.ops.shuffle_ops": "data.experimental.shuffle_and_repeat",
     "client.session": "Session InteractiveSession",
     "client.timeline": "Timeline=@client.timeline:Timeline",
     "client.device_lib": "list_local_devices=@client.device_list:list_local_devices",

@@ -8,12 +8,13 @@
 
 One line per name, in one dict per subject. To add a subject, write a dict `_MINE = {...}` and add
 it to PUBLIC. Indexing, strings and sparse tensors are in public_values.py, files and lookup tables
-in public_input.py, training in public_training.py.
+in public_input.py, datasets in public_data.py, training in public_training.py.
 """
 
 from __future__ import annotations
 
 from headrace.graph.api.public_contrib import CONTRIB
+from headrace.graph.api.public_data import DATA
 from headrace.graph.api.public_input import INPUT
 from headrace.graph.api.public_linalg import LINALG
 from headrace.graph.api.public_networks import NETWORKS
@@ -432,4 +433,5 @@ PUBLIC: dict[str, str] = {
     **_STATE,
     **_QUEUES,
     **INPUT,
+    **DATA,
 }

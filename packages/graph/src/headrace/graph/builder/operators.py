@@ -12,7 +12,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.slice_syntax import slice_tensor
-from headrace.graph.framework.graph import get_default_graph
+from headrace.graph.framework.graph import get_default_graph, graph_of_result
 from headrace.graph.framework.operation import Tensor
 
 _TRUE_DIVISION = {
@@ -80,12 +80,12 @@ def true_division(x: Any, y: Any, name: str = "truediv") -> Tensor:
 def _divide(x: Any, y: Any) -> Any:
     if _other_handles(y):
         return NotImplemented
-    with x.graph.as_default():
+    with graph_of_result(x).as_default():
         return true_division(x, y)
 
 
 def _divide_reversed(y: Any, x: Any) -> Any:
-    with y.graph.as_default():
+    with graph_of_result(y).as_default():
         return true_division(convert_to_tensor(x, y.dtype.base_dtype, name="x"), y)
 
 
@@ -106,7 +106,8 @@ def logical(op_for_bool: str, op_for_bits: str, name: str) -> Any:
 def _xor(x: Any, y: Any) -> Any:
     if x.dtype.is_integer:
         return binary("BitwiseXor", "bitwise_xor")[0](x, y)
-    with x.graph.as_default(), x.graph.name_scope("xor") as scope:
+    graph = graph_of_result(x)
+    with graph.as_default(), graph.name_scope("xor") as scope:
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, x.dtype.base_dtype, name="y")
         either = op("LogicalOr", x, y, name="LogicalOr")
@@ -127,12 +128,12 @@ def _abs(x: Any) -> Any:
 def _matmul(x: Any, y: Any) -> Any:
     if _other_handles(y):
         return NotImplemented
-    with x.graph.as_default():
+    with graph_of_result(x).as_default():
         return matrix_product(x, y)
 
 
 def _matmul_reversed(y: Any, x: Any) -> Any:
-    with y.graph.as_default():
+    with graph_of_result(y).as_default():
         return matrix_product(x, y)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from headrace.formats.dtypes import DType
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.graph import graph_of_result
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import Dimension
 
@@ -64,7 +65,7 @@ def slice_tensor(tensor: Any, slice_spec: Any, var: Any = None) -> Tensor:
             strides.append(1)
             masks["shrink_axis_mask"] |= bit
             end.append(start + 1)
-    graph = tensor.graph
+    graph = graph_of_result(tensor)
     with graph.as_default(), graph.name_scope("strided_slice") as scope:
         tensors = [v for v in (*begin, *end, *strides) if isinstance(v, Tensor)]
         dtype = _index_type(tensors, (*begin, *end, *strides))

@@ -75,6 +75,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     if graph_seed is not None:
         if op_seed is None:
             op_seed = graph._last_id  # the next node's number, as in TF 1.x
+            graph._seed_used = True
         seeds: tuple[int | None, int | None] = (_in_int32(graph_seed), _in_int32(op_seed))
     elif op_seed is not None:
         seeds = (DEFAULT_GRAPH_SEED, _in_int32(op_seed))

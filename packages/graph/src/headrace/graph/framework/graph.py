@@ -36,6 +36,7 @@ class Graph(FunctionLibrary):
         self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
         self._seed: int | None = None
+        self._seed_used = False  # whether an op without a seed took one from the graph's
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Any] = set()
         self._consumers: dict[Tensor, list[Operation]] = {}
@@ -466,6 +467,12 @@ def get_default_graph() -> Graph:
             if _process_graph is None:
                 _process_graph = Graph()
     return _process_graph
+
+
+def graph_of_result(tensor: Any) -> Graph:
+    """Returns the graph that gets an operation on a tensor: a function's captures the tensor."""
+    graph = get_default_graph()
+    return graph if graph.building_function else tensor.graph
 
 
 def reset_default_graph() -> None:

@@ -8,7 +8,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
-from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.scopes import init_scope, name_scope
 from headrace.graph.lookup.hash_buckets import FastHashSpec, HasherSpec, IdTableWithHashBuckets
 from headrace.graph.lookup.initializers import (
     KeyValueTensorInitializer,
@@ -118,7 +118,8 @@ def index_table_from_tensor(
     wanted = as_dtype(dtype)
     if not wanted.is_integer and wanted.base_dtype != _STRING:
         raise TypeError("Only integer and string keys are supported.")
-    with name_scope(name, "string_to_index"):
+    # A function that looks words up captures the table, which belongs to the graph around it.
+    with name_scope(name, "string_to_index"), init_scope():
         keys = convert_to_tensor(vocabulary_list)
         if keys.dtype.is_integer != wanted.is_integer:
             expected = "integer" if wanted.is_integer else "non-integer"
@@ -179,7 +180,7 @@ def index_to_string_table_from_tensor(
     """
     if vocabulary_list is None:
         raise ValueError("vocabulary_list must be specified.")
-    with name_scope(name, "index_to_string"):
+    with name_scope(name, "index_to_string"), init_scope():
         words = convert_to_tensor(vocabulary_list, dtype=_STRING)
         positions = cast(range_of(size(words)), _INT64)
         rows = KeyValueTensorInitializer(positions, words, _INT64, _STRING, name="table_init")
