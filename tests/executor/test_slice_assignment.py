@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import headrace.graph as hr
-from headrace.formats.errors import FailedPreconditionError, InvalidArgumentError
+from headrace.formats.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
 
 KINDS = pytest.mark.parametrize("use_resource", [False, True])
 
@@ -77,6 +81,27 @@ def test_a_value_that_does_not_fit_leaves_the_variable_alone(use_resource: bool)
                 session.run(update, {value: np.ones(shape)})
         assert not session.run(v).any()
         assert session.run(update, {value: 4.0}).sum() == 16  # a scalar is broadcast
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("begin", "end"), [([0], [1, 1]), ([0, 0], [1]), (0, 1), ([[0]], [[1]]), ([0] * 100, [1] * 100)]
+)
+def test_bounds_of_different_or_excessive_lengths_are_rejected(
+    use_resource: bool, begin: list[int], end: list[int]
+) -> None:
+    v = variable(np.zeros(4, np.float32), use_resource)
+    fed = [hr.placeholder(hr.int32) for _ in range(3)]
+    bounds = dict(zip(("begin", "end", "strides"), fed))
+    if use_resource:
+        update = hr.raw_ops.ResourceStridedSliceAssign(ref=v.handle, value=[1.0], **bounds)
+    else:
+        update = hr.raw_ops.StridedSliceAssign(ref=v._ref(), value=[1.0], **bounds)
+    with hr.Session() as session:
+        session.run(v.initializer)
+        with pytest.raises((InvalidArgumentError, UnimplementedError), match="1D equal|indices"):
+            session.run(update, dict(zip(fed, (begin, end, np.ones_like(begin)))))
+        assert session.run(v).tolist() == [0.0] * 4
 
 
 def test_the_dtype_of_a_variable_is_checked() -> None:

@@ -258,6 +258,7 @@ hr_code assign_slice(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
 }
 
 hr_code prepare_assign_slice(void*, hr_request* r) {
+  if (hr_code code = hr_check_entries(r)) return code;
   if (r->node->n_outputs) {
     // The shape of a reference may be unknown until it is written.
     r->outputs[0]->rank = -1;
