@@ -19,7 +19,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     """Adds the options of the network."""
     add = parser.add_argument
     add("--filters", type=resumable.whole(1), default=32, help="of a convolution (32)")
-    add("--rate", type=resumable.positive, default=0.05, help="of gradient descent (0.05)")
+    add("--rate", type=resumable.positive, default=0.01, help="of gradient descent (0.01)")
 
 
 def job(images: Any, labels: Any, options: argparse.Namespace) -> resumable.Job:
