@@ -173,11 +173,14 @@ def test_regularizers_and_initializers_compute_their_formula() -> None:
         layers.l1_l2_regularizer(0.5, 0.25)(v),
         layers.variance_scaling_initializer(seed=1)([3, 3, 20, 10]),
         layers.xavier_initializer(seed=1)([100, 50]),
+        layers.xavier_initializer()([]),
+        layers.variance_scaling_initializer(uniform=True)(hr.TensorShape([])),
     )
     same(found[:3], [3.0, 3.5, 4.75])
     assert found[3].std() == pytest.approx(np.sqrt(2.0 / 180), rel=0.05)
     assert found[4].std() == pytest.approx(np.sqrt(2.0 / 150), rel=0.05)
     assert np.abs(found[4]).max() <= np.sqrt(6.0 / 150)
+    assert np.abs(found[5]) <= np.sqrt(3.0) and np.abs(found[6]) <= np.sqrt(6.0)  # fans of 1
 
 
 def test_a_loss_is_minimised_with_clipping() -> None:
@@ -213,6 +216,10 @@ def test_values_and_checkpoints_are_assigned(tmp_path) -> None:
             session
         )
         same(session.run(v), [5, 6])
+        for parts in ([v, *w], {"a/v": v, "w": list(w)}):
+            session.run([part.assign(hr.zeros_like(part)) for part in w])
+            framework.assign_from_checkpoint_fn(path, parts, ignore_missing_vars=True)(session)
+            same(session.run(hr.convert_to_tensor(w)), np.ones([4, 2]))
         framework.assign_from_values_fn({"a/v": [7.0, 8.0]})(session)
         same(session.run(v), [7, 8])
     with pytest.raises(ValueError, match=r"Checkpoint is missing variable \[b\]"):

@@ -279,6 +279,8 @@ def test_replicas_train_with_the_mean_of_their_gradients() -> None:
         with pytest.raises(ValueError, match="after apply_gradients"):
             early()
     train = optimizer.minimize(loss, global_step=step)
+    # The runner closes its queue at the end; workers still read the queue of tokens.
+    assert optimizer.get_chief_queue_runner().queue.name == "dummy_queue"
     hook = optimizer.make_session_run_hook(is_chief=True)
     hook.begin()
     coord = hr.train.Coordinator()

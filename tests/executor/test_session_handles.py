@@ -95,3 +95,52 @@ def test_a_resource_handle_is_made() -> None:
 def test_only_tensors_are_kept() -> None:
     with pytest.raises(TypeError, match="must be of type Tensor"):
         hr.get_session_handle(3.0)
+
+
+def test_thousands_of_handles_may_die_at_once() -> None:
+    x = hr.placeholder(hr.float32)
+    keep = hr.get_session_handle(x)
+    with hr.Session() as session:
+        kept = [session.run(keep, {x: 1.0}) for _ in range(1500)]
+        names = [kept[0].handle, kept[-1].handle]
+        del kept
+        gc.collect()
+        session.run(x, {x: 2.0})
+        session.run(x, {x: 2.0})
+        for name in names:
+            holder, value = hr.get_session_tensor(name, hr.float32)
+            with pytest.raises(InvalidArgumentError):
+                session.run(value, {holder: name})
+
+
+def test_handles_die_in_a_finalized_graph() -> None:
+    x = hr.placeholder(hr.float32)
+    keep = hr.get_session_handle(x)
+    with hr.Session() as session:
+        kept = [session.run(keep, {x: 1.0}) for _ in range(30)]
+        del kept[:15]
+        gc.collect()
+        session.run(x, {x: 2.0})
+        session.run(x, {x: 2.0})
+        names = [one.handle for one in kept]
+        session.graph.finalize()
+        count = len(session.graph.get_operations())
+        del kept
+        gc.collect()
+        session.run(x, {x: 2.0})
+        assert len(session.graph.get_operations()) == count
+        session.graph._unsafe_unfinalize()
+        holder, value = hr.get_session_tensor(names[0], hr.float32)
+        with pytest.raises(InvalidArgumentError):
+            session.run(value, {holder: names[0]})
+
+
+def test_handles_die_in_a_graph_that_never_deleted_one() -> None:
+    x = hr.placeholder(hr.float32)
+    keep = hr.get_session_handle(x)
+    with hr.Session() as session:
+        kept = [session.run(keep, {x: 1.0}) for _ in range(30)]
+        session.graph.finalize()
+        del kept
+        gc.collect()
+        assert session.run(x, {x: 2.0}) == session.run(x, {x: 2.0}) == 2.0

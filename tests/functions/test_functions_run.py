@@ -74,3 +74,41 @@ def test_functions_are_added_between_runs() -> None:
     with hr.Session() as session:
         for factor in (2.0, 3.0):
             assert session.run(hr.function(lambda x, k: x * k)(x, factor)) == 3.0 * factor
+
+
+def test_a_call_without_results_runs_in_a_loop_that_waits_for_an_outer_operation() -> None:
+    v = hr.get_variable("v", initializer=0.0, use_resource=True)
+    before = hr.constant(1.0)
+
+    @hr.function
+    def add() -> None:
+        v.assign_add(1.0, read_value=False)
+
+    def body(i: hr.Tensor) -> hr.Tensor:
+        with hr.control_dependencies([before.op]):
+            call = add()
+        assert call.type == "StatefulPartitionedCall"
+        with hr.control_dependencies([call]):
+            return i + 1
+
+    loop = hr.while_loop(lambda i: i < 3, body, [hr.constant(0)])
+    with hr.Session() as session:
+        session.run(hr.global_variables_initializer())
+        assert session.run(loop) == 3
+        assert session.run(v) == 3.0
+
+
+def test_a_python_function_without_results_runs_in_a_loop_that_waits() -> None:
+    before = hr.constant(1.0)
+    calls = []
+
+    def body(i: hr.Tensor) -> hr.Tensor:
+        with hr.control_dependencies([before.op]):
+            call = hr.py_func(calls.append, [i], [])
+        assert call.type == "PyFunc"
+        with hr.control_dependencies([call]):
+            return i + 1
+
+    with hr.Session() as session:
+        assert session.run(hr.while_loop(lambda i: i < 3, body, [hr.constant(0)])) == 3
+    assert len(calls) == 3

@@ -76,8 +76,12 @@ def test_relaxed_shapes(graph):
         shapes.append(x.shape.as_list())
         return x
 
-    f(hr.constant([1.0])), f(hr.constant([1.0, 2.0]))
-    assert shapes == [[1], [None]]
+    for n in range(1, 8):
+        assert f(hr.zeros([n, 2])).shape.as_list() == ([n, 2] if n < 3 else [None, 2])
+    assert shapes == [[1, 2], [2, 2], [None, 2]]
+    f(hr.zeros([3]))  # of another rank
+    f(hr.zeros([5, 4]))
+    assert shapes[3:] == [[3], [None, None]]
 
 
 def test_results_keep_their_structure(graph):

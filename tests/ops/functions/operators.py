@@ -67,15 +67,25 @@ def _numbers(operator, right, solves=True):
     return found
 
 
+_THIRTIES = 30.0 * np.eye(60, dtype=np.float32)
+
+
+_UPPER = np.triu(np.ones([60, 60], np.float32), 1)
+
+
 def full_matrices(m):
     known = {"is_self_adjoint": True, "is_positive_definite": True}
     full = m.linalg.LinearOperatorFullMatrix(m.constant(M["full"]))
     definite = m.linalg.LinearOperatorFullMatrix(m.constant(M["positive"]), **known)
+    # Its determinant overflows float, the logarithm does not.
+    large = m.linalg.LinearOperatorFullMatrix(m.constant(_THIRTIES / 3.0 + _UPPER))
     return [
         *_numbers(m.linalg.LinearOperatorFullMatrix(m.constant(M["square"])), M["right"]),
         *_numbers(m.linalg.LinearOperatorFullMatrix(m.constant(M["complex"])),
                   M["right"].astype(np.complex128)),
         *_numbers(definite, m.constant(M["wide"])),
+        large.log_abs_determinant(),
+        m.linalg.LinearOperatorLowRankUpdate(large, m.constant(_THIRTIES)).log_abs_determinant(),
         definite.cholesky().to_dense(),
         definite.matmul(m.constant(M["right"])),
         definite.solve(m.constant(M["right"])),

@@ -13,7 +13,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
-from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.op_registry import weak_gradients
 from headrace.graph.framework.operation import Operation, Tensor
 
 _numbers = itertools.count()
@@ -60,7 +60,6 @@ def _apply_custom_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     n_results, n_args = len(results), len(proxies)
     registered = f"CustomGradient-{next(_numbers)}"
 
-    @gradient(registered)
     def backwards(node: Operation, *grads: Any) -> list[Any]:
         options = {"variables": used} if takes and used else {}
         arg_grads = grad_fn(*grads[:n_results], **options)
@@ -84,8 +83,12 @@ def _apply_custom_gradient(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
             )
         return [*[None] * n_results, *of_args, *of_variables]
 
+    # The graph owns the gradient, which refers to the graph's tensors.
+    graph = get_default_graph()
+    graph._keep_alive.append(backwards)
+    weak_gradients[registered] = backwards
     every = [*results, *proxies, *[v.handle for v in used]]
-    with get_default_graph().gradient_override_map({"IdentityN": registered}):
+    with graph.gradient_override_map({"IdentityN": registered}):
         outputs = op("IdentityN", every)
     return nest.pack_sequence_as([result], outputs[:n_results])[0]
 

@@ -36,7 +36,7 @@ def op(op_type: str, /, *inputs: Any, name: str | None = None, **attrs: Any) -> 
         entered scope and is used unchanged.
       attrs: attributes; missing ones are inferred from the inputs or take their defaults.
     Returns: the output Tensor; a list for one list output; a named tuple for several outputs; the
-      Operation if the op has no outputs.
+      Operation if it has no outputs, as a call of a function without results.
     Raises: TypeError for a wrong dtype or number of inputs, or a wrong attribute; ValueError for
       shapes that the op rejects, or inputs of different graphs; NotFoundError for an unknown op.
     """

@@ -74,15 +74,19 @@ class TensorHandle:
 def delete_dead(session: Any) -> None:
     """Deletes the tensors whose handles no longer exist, once there are some."""
     dead = session._dead_handles
-    if len(dead) < _MANY_DEAD or session.graph.finalized:
+    if len(dead) < _MANY_DEAD:
         return
+    handles: list[str] = []
     while dead:
         try:
-            handle = dead.pop()
+            handles.append(dead.pop())
         except IndexError:  # another thread took the last one
-            return
+            break
+    for handle in handles:
+        if session.graph.finalized and not _has_nodes(session, handle, None):
+            continue  # the tensor stays until the session is closed
         holder, deleter = _nodes_of(session, handle, None)
-        session.run(deleter, {holder: handle})
+        session._run_any(deleter, deleter, {holder: handle}, None, None)
 
 
 def handles_among(tensors: list[Tensor]) -> list[tuple[int, DType]]:
@@ -92,9 +96,17 @@ def handles_among(tensors: list[Tensor]) -> list[tuple[int, DType]]:
     ]
 
 
+def _key(handle: str, dtype: Any) -> tuple[Any, str]:
+    return dtype, handle.rpartition(";")[2]
+
+
+def _has_nodes(session: Any, handle: str, dtype: Any) -> bool:
+    return _key(handle, dtype) in session._handle_nodes
+
+
 def _nodes_of(session: Any, handle: str, dtype: Any) -> tuple[Tensor, Tensor | Operation]:
     """Returns the nodes that read (for a dtype) or delete tensors of a handle's device."""
-    key = (dtype, handle.rpartition(";")[2])
+    key = _key(handle, dtype)
     nodes = session._handle_nodes.get(key)
     if nodes is None:
         with session.graph.as_default(), session.graph.name_scope("session_handles"):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -21,6 +22,8 @@ from headrace.formats import op_catalogue
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _gradients: dict[str, Callable[..., Any] | None] = {}
+# Gradients of single nodes, by the name in their attribute; the graphs of the nodes own them.
+weak_gradients: weakref.WeakValueDictionary[str, Callable[..., Any]] = weakref.WeakValueDictionary()
 _no_gradient_reasons: dict[str, str] = {}
 _not_implemented_reasons: dict[str, str] = {}
 _shape_functions: dict[str, Callable[[Any], Any]] = {}
@@ -100,6 +103,9 @@ def gradient_function(op_type: str) -> Callable[..., Any] | None:
 
     Raises: LookupError if no gradient is registered or implemented.
     """
+    custom = weak_gradients.get(op_type)
+    if custom is not None:
+        return custom
     if op_type not in _gradients:
         _load_family(op_type)
     try:

@@ -201,6 +201,8 @@ def pack_outputs(template: OpTemplate, attr_set: AttrSet, node: Operation) -> An
     if result is None:
         return outputs[0] if outputs else node
     if result is list:
+        if not outputs and template.signature.outputs[0].type_list_attr:
+            return node  # such as a call of a function without results
         return list(outputs)
     parts: list[Any] = []
     at = 0

@@ -9,7 +9,6 @@ from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.attributes import AttrSet, RawAttr
 from headrace.graph.framework.function_library import LibraryFunction, function_lock
-from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import FUNCTION_CALL, gradient, gradient_function
 from headrace.graph.framework.op_template import template_of
 from headrace.graph.framework.operation import Operation, Tensor
@@ -135,10 +134,11 @@ def call_node(
         f=function,
         name=name,
     )
+    node: Operation = outputs if isinstance(outputs, Operation) else outputs[0].op
     if function.body is not None:
-        for tensor, inner in zip(outputs, function.body.outputs, strict=True):
+        for tensor, inner in zip(node.outputs, function.body.outputs, strict=True):
             tensor._shape = inner._shape
-    return outputs[0].op if outputs else get_default_graph()._ops[-1]
+    return node
 
 
 def replace_function(node: Operation, function: LibraryFunction) -> None:

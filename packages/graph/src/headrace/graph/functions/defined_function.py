@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.formats.dtypes import DType, as_dtype, resource
 from headrace.graph.builder.conversion import convert_to_tensor
-from headrace.graph.framework.function_library import LibraryFunction
+from headrace.graph.framework.function_library import LibraryFunction, called_names
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.node_messages import create_from_messages
 from headrace.graph.framework.operation import Operation, Tensor
@@ -129,7 +129,7 @@ class DefinedFunction:
         operations = [node for node in graph.get_operations()]
         if self._func_name is None and self._grad_func is not None:
             base = f"{base}_{self._grad_func.name}"
-        return make_function(
+        made = make_function(
             FunctionBody(graph, list(graph.inputs), graph.outputs, operations),
             base,
             self._func_name,
@@ -139,6 +139,8 @@ class DefinedFunction:
             grad_func_name=self.grad_func_name,
             python_grad_func=self._python_grad_func,
         )
+        graph.release_outer(called_names(made.definition.node_def))
+        return made
 
     def _trace(self, name: str) -> FuncGraph:
         graph = FuncGraph(name, self._capture_by_value, self._stateful_copied)

@@ -10,6 +10,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.attributes import AttrSet
 from headrace.graph.framework.constant_value import handle_data
 from headrace.graph.framework.create_op import add_node
+from headrace.graph.framework.function_library import called_names
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
@@ -83,6 +84,36 @@ class FuncGraph(Graph):
     def _get_function(self, name: str | bytes) -> Any:
         found = super()._get_function(name)
         return self.outer_graph._get_function(name) if found is None else found
+
+    def release_outer(self, names: Iterable[str]) -> None:
+        """Drops the graph around it, unless the function uses tensors of that graph.
+
+        A function may outlive the graph in which it was built, and be called in others.
+
+        Args:
+          names: the functions that this one calls, which it keeps.
+        """
+        if self.extra_inputs or self.extra_vars or self.control_captures:
+            return
+        if self._declared.keys() - self._functions.keys():
+            return  # functions that the graph around it defines later
+        ahead = list(names)
+        seen = set(self._functions)
+        while ahead:
+            name = ahead.pop()
+            function = self._get_function(name)
+            if function is None or name in seen:
+                continue
+            seen.add(name)
+            self._add_function(function)
+            ahead.extend(called_names(function.definition.node_def))
+            if function.grad_func_name:
+                ahead.append(function.grad_func_name)
+        self.outer_graph = Graph()
+        self._captured.clear()  # by value: the copies stay
+        self._copies.clear()
+        for key in _SHARED_COLLECTIONS:
+            self._collections[key] = []
 
     # -- captures ------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,10 +151,23 @@ class Function:
             made = graph._concrete_functions.setdefault(self, {})
             key = (_structure_key(structure), *[self._key(leaf) for leaf in leaves])
             found = made.get(key)
-            if found is None:
-                found = self._trace(graph, structure, leaves, made)
-                made[key] = found
+            if found is None and made and self._relax_shapes:
+                found = self._relaxed(graph, structure, leaves, made)
+            elif found is None:
+                found = self._trace(graph, structure, leaves)
+            made[key] = found
         return found, values
+
+    def _relaxed(self, graph: Graph, structure: Any, leaves: list[Any], made: Any) -> Any:
+        """Returns the function for the shapes that calls with arguments of these ranks share."""
+        key = ("ranks", _structure_key(structure), *[self._key(leaf, True) for leaf in leaves])
+        shapes = _shapes(leaves)
+        found, known = made.get(key, (None, shapes))
+        common = [_common(one, other) for one, other in zip(known, shapes, strict=True)]
+        if found is None or common != known:
+            found = self._trace(graph, structure, leaves, common)
+            made[key] = (found, common)
+        return found
 
     def _by_signature(self, bound: inspect.BoundArguments) -> Any:
         """Returns the arguments as tensors of the input_signature."""
@@ -187,12 +200,12 @@ class Function:
             tensors.append(_WithSpec(tensor, spec))
         return (tuple(nest.pack_sequence_as(list(signature), tensors)), {})
 
-    def _key(self, leaf: Any) -> Any:
+    def _key(self, leaf: Any, rank_only: bool = False) -> Any:
         """Returns what distinguishes an argument."""
         if isinstance(leaf, _WithSpec):
             return ("spec",)
         if _is_tensor(leaf):
-            return tuple([(t.dtype, _dims(t)) for t in _parts(leaf)])
+            return tuple([(t.dtype, _rank(t) if rank_only else _dims(t)) for t in _parts(leaf)])
         try:
             hash(leaf)
         except TypeError:
@@ -202,14 +215,15 @@ class Function:
     # -- tracing -------------------------------------------------------------------------------
 
     def _trace(
-        self, outer: Graph, structure: Any, leaves: list[Any], made: dict[Any, ConcreteFunction]
+        self, outer: Graph, structure: Any, leaves: list[Any], shapes: list[Any] | None = None
     ) -> ConcreteFunction:
+        """Runs the Python function; shapes replaces those of the tensors among the leaves."""
         name = getattr(self._python_function, "__name__", type(self._python_function).__name__)
         name = "lambda" if name == "<lambda>" else name
         graph = FuncGraph(name)
         graph.seed = outer.seed
         arg_names = _argument_names(self._parameters, structure)
-        relax = self._relax_shapes and len(made) > 0
+        remaining = iter(_shapes(leaves) if shapes is None else shapes)
         created: list[Any] = []
 
         def create(following: Callable[..., Any], **kwargs: Any) -> Any:
@@ -223,7 +237,7 @@ class Function:
             inner: list[Any] = []
             names: list[str] = []
             for leaf, leaf_name in zip(leaves, arg_names, strict=True):
-                inner.append(_placeholders(graph, leaf, leaf_name, relax, names))
+                inner.append(_placeholders(graph, leaf, leaf_name, remaining, names))
             args, kwargs = nest.pack_sequence_as(structure, inner)
             results = self._python_function(*args, **kwargs)
             results = nest.map_structure(lambda leaf: _as_result(graph, leaf), results)
@@ -304,6 +318,28 @@ def _dims(value: Any) -> Any:
     return value.shape._dims
 
 
+def _rank(value: Any) -> int | None:
+    dims = _dims(value)
+    return None if dims is None else len(dims)
+
+
+def _shapes(leaves: list[Any]) -> list[Any]:
+    """Returns the shapes of the tensors among the arguments, of the parts of sparse ones."""
+    return [
+        _dims(leaf.spec if isinstance(leaf, _WithSpec) else part)
+        for leaf in leaves
+        if _is_tensor(leaf)
+        for part in _parts(leaf)
+    ]
+
+
+def _common(one: Any, other: Any) -> Any:
+    """Returns the shape that two shapes of one rank share; None for a size that differs."""
+    if one is None or other is None:
+        return None
+    return tuple([m if m == n else None for m, n in zip(one, other, strict=True)])
+
+
 def _structure_key(structure: Any) -> str:
     """Returns a text that is equal for equal structures."""
     return repr(nest.map_structure(lambda _: 0, structure))
@@ -328,7 +364,9 @@ def _argument_names(parameters: inspect.Signature, structure: Any) -> list[str]:
     return names
 
 
-def _placeholders(graph: FuncGraph, leaf: Any, name: str, relax: bool, names: list[str]) -> Any:
+def _placeholders(
+    graph: FuncGraph, leaf: Any, name: str, shapes: Iterator[Any], names: list[str]
+) -> Any:
     """Adds placeholders for a tensor among the arguments; returns other values unchanged."""
     if not _is_tensor(leaf):
         return leaf
@@ -336,18 +374,15 @@ def _placeholders(graph: FuncGraph, leaf: Any, name: str, relax: bool, names: li
     if isinstance(source, TensorSpec) and source.name:
         name = source.name
     if isinstance(source, (Tensor, TensorSpec)):
-        shape = _dims(source)
-        if relax and shape is not None:
-            shape = (None,) * len(shape)
         names.append(name)
-        tensor = graph.add_input(source.dtype, shape, name)
+        tensor = graph.add_input(source.dtype, next(shapes), name)
         if isinstance(leaf, Tensor):
             graph._keep_handle_data(tensor, leaf)
         return tensor
     parts = []
     for number, part in enumerate(parts_of(source)):
         names.append(f"{name}_{number}")
-        parts.append(graph.add_input(part.dtype, part._shape, names[-1]))
+        parts.append(graph.add_input(part.dtype, next(shapes), names[-1]))
     if isinstance(source, SparseTensor):
         return SparseTensor(*parts)
     return IndexedSlices(*parts)

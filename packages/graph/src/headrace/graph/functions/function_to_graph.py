@@ -11,6 +11,7 @@ from headrace.formats.errors import NotFoundError
 from headrace.formats.op_signature import Signature
 from headrace.graph.framework.function_library import (
     InvalidFunctionError,
+    called_names,
     function_lock,
 )
 from headrace.graph.framework.graph import Graph, get_default_graph
@@ -46,6 +47,7 @@ def body_of(
             return function.body
         with (graph or get_default_graph()).as_default():
             body = function_def_to_graph(function.definition, input_shapes, attrs)
+        body.graph.release_outer(called_names(function.definition.node_def))
         if as_defined:
             function.body = body
     return body

@@ -31,7 +31,7 @@ def If(  # noqa: N802 - TF's name
       cond: scalar; a number counts as true if it is not zero, a string if it is not empty.
       inputs: arguments of both functions.
       then_branch, else_branch: functions with equal signatures.
-    Returns: a list of the results.
+    Returns: a list of the results; the Operation if there is none.
     Raises: ValueError for functions whose results have different dtypes, or that capture tensors.
     """
     types = _output_types(then_branch)
@@ -65,7 +65,7 @@ def Case(  # noqa: N802 - as the other functions
       branch_index: scalar int32; the last function is called if it is out of range.
       inputs: arguments of all functions.
       branches: functions with equal signatures.
-    Returns: a list of the results.
+    Returns: a list of the results; the Operation if there is none.
     Raises: ValueError for no function, different dtypes, or functions that capture tensors.
     """
     if not branches:
@@ -119,7 +119,7 @@ def While(  # noqa: N802 - TF's name
       cond: function of the arguments that returns a scalar.
       body: function of the arguments that returns the next ones.
       hostmem: indices of arguments in host memory, an attribute of the node.
-    Returns: a list of the last arguments.
+    Returns: a list of the last arguments; the Operation if there is none.
     Raises: ValueError if cond captures tensors or takes other dtypes than body.
     """
     if _captured(cond):
@@ -152,6 +152,8 @@ def While(  # noqa: N802 - TF's name
         output_shapes=[],
         name=name,
     )
+    if isinstance(outputs, Operation):
+        return outputs
     _set_host_memory(outputs, hostmem, 0)
     return outputs[: len(outputs) - len(more)]
 
@@ -174,7 +176,7 @@ def For(  # noqa: N802 - TF's name
       body: function of the number and the values that returns the next values.
       hostmem: indices of values in host memory, an attribute of the node.
       rewrite_with_while: call the function by While.
-    Returns: a list of the last values.
+    Returns: a list of the last values; the Operation if there is none.
     """
     if rewrite_with_while:
         return _for_by_while(start, limit, delta, inputs, body, name, hostmem)
@@ -182,6 +184,8 @@ def For(  # noqa: N802 - TF's name
     if more:
         body = _returning_captures(body)
     outputs = op("For", start, limit, delta, [*inputs, *more], body=body, name=name)
+    if isinstance(outputs, Operation):
+        return outputs
     _set_host_memory(outputs, hostmem, 3)
     return outputs[: len(outputs) - len(more)]
 
@@ -227,7 +231,7 @@ def partitioned_call(
     """
     types = _output_types(f) if tout is None else [as_dtype(t) for t in tout]
     is_stateful = f.definition.signature.is_stateful
-    outputs = op(
+    return op(
         "StatefulPartitionedCall" if is_stateful else "PartitionedCall",
         list(args),
         Tout=types,
@@ -235,11 +239,6 @@ def partitioned_call(
         config_proto=config or "",
         executor_type=executor_type or "",
     )
-    if outputs:
-        return outputs
-    from headrace.graph.framework.graph import get_default_graph
-
-    return get_default_graph()._ops[-1]
 
 
 def remote_call(
@@ -256,7 +255,7 @@ def remote_call(
       Tout: dtypes of the results.
       f: the function.
       target: scalar string, name of the device.
-    Returns: a list of the results.
+    Returns: a list of the results; the Operation if there is none.
     """
     return op("RemoteCall", target, list(args), Tout=Tout, f=f, name=name)
 

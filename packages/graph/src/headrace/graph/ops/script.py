@@ -47,8 +47,6 @@ def py_func(
     get_default_graph()._keep_alive.append(registered)
     kind = "PyFunc" if stateful else "PyFuncStateless"
     outputs = op(kind, list(inp), token=registered.token, Tout=types, name=name)
-    if not types:
-        return outputs[0].op if outputs else get_default_graph()._ops[-1]
     return outputs if is_list else outputs[0]
 
 

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from headrace.graph.platform import logging
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_warned: set[Any] = set()
 
 
-def _warn(key: Any, once: bool, text: str) -> None:
-    if once and key in _warned:
+def _warn(warned: set[str], key: str, once: bool, text: str) -> None:
+    """Logs a warning, once for each key in the set of a decorated function."""
+    if once and key in warned:
         return
-    _warned.add(key)
+    warned.add(key)
     logging.warning("%s", text)
 
 
@@ -37,11 +37,13 @@ def deprecated(
 
     def decorate(function: Function) -> Function:
         name = f"{function.__qualname__} (from {function.__module__})"
+        warned: set[str] = set()
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             _warn(
-                function,
+                warned,
+                "",
                 warn_once,
                 f"{name} is deprecated and will be removed {_when(date)}.\n"
                 f"Instructions for updating:\n{instructions}",
@@ -111,12 +113,14 @@ def _checked_arguments(
 ) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
+        warned: set[str] = set()
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             for name in find(dict(signature.bind_partial(*args, **kwargs).arguments)):
                 _warn(
-                    (function, name),
+                    warned,
+                    name,
                     warn_once,
                     f"calling {function.__qualname__} (from {function.__module__}) "
                     f"{what.format(name)} and will be removed {_when(date)}.\n"

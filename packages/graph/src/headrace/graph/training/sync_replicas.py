@@ -160,6 +160,10 @@ class SyncReplicasOptimizer(Optimizer):
                 -1, step.dtype.base_dtype, shapes=[[]], name="sync_token_q",
                 shared_name="sync_token_q",
             )  # fmt: skip
+            # The queue runner closes its queue when it stops: the workers still read the tokens.
+            closed = FIFOQueue(
+                1, "int32", shapes=[[]], name="dummy_queue", shared_name="dummy_queue"
+            )
             with control_dependencies(applied):
                 token = queue.dequeue()
             train_op = assign(local_step, token)
@@ -169,7 +173,7 @@ class SyncReplicasOptimizer(Optimizer):
             if self._variable_averages is not None:
                 with control_dependencies([sync]), name_scope(""):
                     sync = self._variable_averages.apply(self._variables_to_average)
-            self._chief_queue_runner = QueueRunner(queue, [sync])
+            self._chief_queue_runner = QueueRunner(closed, [sync])
         return train_op
 
     def get_chief_queue_runner(self) -> QueueRunner:

@@ -138,12 +138,12 @@ def assign_from_checkpoint_fn(
     chosen: Any = var_list
     if ignore_missing_vars:
         reader = load_checkpoint(model_path)
-        named = dict(var_list) if isinstance(var_list, Mapping) else {
-            get_variable_full_name(v): v for v in var_list
-        }  # fmt: skip
-        chosen = {name: v for name, v in named.items() if reader.has_tensor(name)}
-        for name in named.keys() - chosen.keys():
-            logging.warning("Variable %s missing in checkpoint %s", name, model_path)
+        chosen = {}
+        for name, parts in _by_name(var_list).items():
+            if reader.has_tensor(name):
+                chosen[name] = parts if len(parts) > 1 else parts[0]
+            else:
+                logging.warning("Variable %s missing in checkpoint %s", name, model_path)
     if not chosen:
         logging.warning("No Variables to restore")
         return None

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.ops.random.random import random_uniform, truncated_normal
 from headrace.graph.typing.aliases import DTypeLike
+from headrace.graph.variables.initializers import fans
 
 
 def variance_scaling_initializer(
@@ -39,10 +40,7 @@ def variance_scaling_initializer(
     def initializer(shape: Any, dtype: DTypeLike | None = dtype, partition_info: Any = None) -> Any:
         if dtype is None or not as_dtype(dtype).is_floating:
             raise TypeError("Cannot create initializer for non-floating point type.")
-        sizes = [int(n) for n in (shape if partition_info is None else partition_info.full_shape)]
-        receptive = math.prod(sizes[:-2])
-        fan_in = float(sizes[-2] if len(sizes) > 1 else sizes[-1]) * receptive if sizes else 0.0
-        fan_out = float(sizes[-1]) * receptive if sizes else 0.0
+        fan_in, fan_out = fans(shape)  # of the part, where the variable is partitioned
         n = {"FAN_IN": fan_in, "FAN_OUT": fan_out, "FAN_AVG": (fan_in + fan_out) / 2.0}[mode]
         if uniform:
             limit = math.sqrt(3.0 * factor / n)

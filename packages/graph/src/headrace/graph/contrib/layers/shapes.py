@@ -18,6 +18,7 @@ from headrace.graph.contrib.layers.named_outputs import (
 )
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.functions.defun import Defun
 from headrace.graph.layers.dense import Dropout, Flatten
 from headrace.graph.ops.activations import softmax as _softmax
 from headrace.graph.ops.arrays.creation import linspace, one_hot
@@ -311,13 +312,13 @@ def poincare_normalize(
 
 def scale_gradient(inputs: TensorLike, gradient_multiplier: TensorLike) -> Tensor:
     """Returns the inputs; their gradient is multiplied by gradient_multiplier."""
-    from headrace.graph.autodiff.custom_gradients import custom_gradient
-
-    factor = convert_to_tensor(gradient_multiplier)
-
-    @custom_gradient
-    def scaled(x: Tensor) -> Any:
-        return op("Identity", x), lambda grad: grad * factor
-
-    result: Tensor = scaled(convert_to_tensor(inputs))
+    result: Tensor = _scale_gradient(inputs, gradient_multiplier)
     return result
+
+
+@Defun(
+    python_grad_func=lambda node, grad: [grad * node.inputs[1], None],
+    shape_func=lambda node: [node.inputs[0].get_shape()],
+)
+def _scale_gradient(inputs: Tensor, gradient_multiplier: Tensor) -> Tensor:
+    return inputs

@@ -28,6 +28,7 @@ from headrace.graph.ops.linalg.linalg import (
     matrix_determinant,
     matrix_solve,
     self_adjoint_eigvals,
+    slogdet,
     svd,
 )
 from headrace.graph.ops.matmul.matmul import matmul as _matmul
@@ -313,10 +314,10 @@ class LinearOperator:
         if self._has_cholesky():
             diagonal = op("MatrixDiagPart", _cholesky(self._to_dense()))
             logs: Tensor = 2.0 * reduce_sum(op("Log", absolute(diagonal)), -1)
-        else:
-            logs = op("Log", absolute(self._determinant()))
-        # TensorFlow returns the dtype of the operator
-        return op("Cast", logs, DstT=self.dtype) if self.dtype.is_complex else logs
+            # TensorFlow returns the dtype of the operator
+            return op("Cast", logs, DstT=self.dtype) if self.dtype.is_complex else logs
+        found: Tensor = slogdet(self._to_dense()).log_abs_determinant
+        return found
 
     def determinant(self, name: str = "det") -> Tensor:
         """Returns the determinants, [...]. Raises: NotImplementedError if it is not square."""

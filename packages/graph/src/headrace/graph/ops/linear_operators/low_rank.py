@@ -12,7 +12,7 @@ from headrace.graph.ops.arrays.creation import eye
 from headrace.graph.ops.arrays.shapes import broadcast_dynamic_shape, broadcast_static_shape
 from headrace.graph.ops.elementwise.elementwise import absolute, conj
 from headrace.graph.ops.linalg.linalg import adjoint as _adjoint
-from headrace.graph.ops.linalg.linalg import matrix_determinant, matrix_solve
+from headrace.graph.ops.linalg.linalg import matrix_determinant, matrix_solve, slogdet
 from headrace.graph.ops.linear_operators.full_matrix import checked
 from headrace.graph.ops.linear_operators.linear_operator import (
     LinearOperator,
@@ -154,10 +154,10 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         return result
 
     def _log_abs_determinant(self) -> Tensor:
-        small = op("Log", absolute(matrix_determinant(self._capacitance())))
+        small = slogdet(self._capacitance()).log_abs_determinant
         logs = reduce_sum(op("Log", absolute(self._diag)), -1)
         if self.dtype.is_complex:
-            small, logs = [op("Cast", t, DstT=self.dtype) for t in (small, logs)]
+            logs = op("Cast", logs, DstT=self.dtype)
         result: Tensor = small + logs + self._base.log_abs_determinant()
         return result
 
