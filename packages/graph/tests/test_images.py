@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headrace.graph as hr
+from headrace.graph.ops.image.checks import at_least_three_dimensional
 
 
 def _batch():
@@ -83,3 +84,10 @@ def test_standardised_images_keep_their_dtype_and_have_three_dimensions():
     with pytest.raises(ValueError, match=r"all dims of 'image.shape' must be > 0: \(0, 5, 3\)"):
         image(hr.zeros([0, 5, 3]))
     assert image(hr.placeholder(hr.float32)).shape.ndims is None
+
+
+def test_a_shape_that_is_not_known_is_checked_in_the_run():
+    known = at_least_three_dimensional(hr.zeros([4, 5, 3]))
+    assert not known.op.control_inputs
+    checked = at_least_three_dimensional(hr.placeholder(hr.float32, [None, None, 3]))
+    assert [check.type for check in checked.op.control_inputs] == ["Assert", "Assert"]
