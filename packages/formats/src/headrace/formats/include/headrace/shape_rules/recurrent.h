@@ -43,8 +43,7 @@ static inline hr_code hr_shape_block_lstm(hr_request* r) {
   HR_TRY(hr_with_rank(r, 1, 3, "x"));
   HR_TRY(hr_with_rank(r, 8, 1, "b"));
   const int64_t gates = r->inputs[8]->dims[0];
-  if (gates % 4)
-    HR_BAD(r, "Dimension size must be evenly divisible by 4 but is %" PRId64, gates);
+  if (gates % 4) HR_BAD(r, "Dimension size must be evenly divisible by 4 but is %" PRId64, gates);
   const int64_t dims[3] = {r->inputs[1]->dims[0], r->inputs[1]->dims[1], gates / 4};
   for (int32_t i = 0; i < r->node->n_outputs; ++i) HR_TRY(hr_set_dims(r, i, dims, 3));
   return HR_OK;

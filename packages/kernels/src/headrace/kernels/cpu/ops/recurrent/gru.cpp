@@ -125,18 +125,18 @@ hr_code forward(const GruPlan& p, const Worker& worker, const hr_tensor* const* 
     std::copy_n(in(0) + row * p.inputs, p.inputs, rows + row * joint);
     std::copy_n(in(1) + row * n, n, rows + row * joint + p.inputs);
   });
-  const gemm::Problem<float> of_gates{worker.rows, 2 * n, joint,  rows + first * joint,
-                                      joint,       false, in(2),  2 * n,
-                                      false,       products + first * 2 * n, 2 * n};
+  const gemm::Problem<float> of_gates{
+      worker.rows, 2 * n, joint, rows + first * joint,     joint, false,
+      in(2),       2 * n, false, products + first * 2 * n, 2 * n};
   if (hr_code code = worker.multiply(p.of_gates, of_gates)) return code;
   worker.each(n, [&](int64_t row) {
     const int64_t at = row * n;
     gates_of_row(products + 2 * at, in(4), in(1) + at, out(0) + at, out(1) + at,
                  rows + row * joint + p.inputs, n);
   });
-  const gemm::Problem<float> of_candidate{worker.rows, n,     joint,  rows + first * joint,
-                                          joint,       false, in(3),  n,
-                                          false,       products + first * 2 * n, 2 * n};
+  const gemm::Problem<float> of_candidate{
+      worker.rows, n, joint, rows + first * joint,     joint, false,
+      in(3),       n, false, products + first * 2 * n, 2 * n};
   if (hr_code code = worker.multiply(p.of_candidate, of_candidate)) return code;
   worker.each(n, [&](int64_t row) {
     const int64_t at = row * n;
@@ -157,17 +157,20 @@ hr_code backward(const GruPlan& p, const Worker& worker, const hr_tensor* const*
     candidate_gradient(in(9, at), in(1, at), in(7, at), in(8, at), out(2, at), out(3, 2 * at + n),
                        n);
   });
-  const gemm::Problem<float> of_candidate{worker.rows, joint, n,     out(2, first * n),
-                                          n,           false, in(3), n,
-                                          true,        by_candidate + first * joint, joint};
+  const gemm::Problem<float> of_candidate{worker.rows, joint,
+                                          n,           out(2, first * n),
+                                          n,           false,
+                                          in(3),       n,
+                                          true,        by_candidate + first * joint,
+                                          joint};
   if (hr_code code = worker.multiply(p.of_candidate, of_candidate)) return code;
   worker.each(n, [&](int64_t row) {
     const int64_t at = row * n;
     reset_gradient(by_candidate + row * joint + p.inputs, in(1, at), in(6, at), out(3, 2 * at), n);
   });
-  const gemm::Problem<float> of_gates{worker.rows, joint, 2 * n, out(3, first * 2 * n),
-                                      2 * n,       false, in(2), 2 * n,
-                                      true,        by_gates + first * joint, joint};
+  const gemm::Problem<float> of_gates{
+      worker.rows, joint, 2 * n, out(3, first * 2 * n),    2 * n, false,
+      in(2),       2 * n, true,  by_gates + first * joint, joint};
   if (hr_code code = worker.multiply(p.of_gates, of_gates)) return code;
   worker.each(joint, [&](int64_t row) {
     const float *c = by_candidate + row * joint, *g = by_gates + row * joint;
@@ -179,7 +182,8 @@ hr_code backward(const GruPlan& p, const Worker& worker, const hr_tensor* const*
   return HR_OK;
 }
 
-// ---- preparation ---------------------------------------------------------------------------------
+// ---- preparation
+// ---------------------------------------------------------------------------------
 
 hr_code check_inputs(hr_request* r, GruPlan* p) {
   if (hr_code code = need_rank(r, 0, "x", 2)) return code;
@@ -233,8 +237,7 @@ hr_code prepare_gradient(void*, hr_request* r) {
   if (hr_code code = check_inputs(r, &p)) return code;
   const char* names[] = {"r", "u", "c", "d_h"};
   for (int i = 0; i < 4; ++i)
-    if (hr_code code =
-            need_matrix(r, 6 + i, names[i], p.batch, "batch_size", p.cells, "cell_size"))
+    if (hr_code code = need_matrix(r, 6 + i, names[i], p.batch, "batch_size", p.cells, "cell_size"))
       return code;
   return plan_gru(r, p, true);
 }

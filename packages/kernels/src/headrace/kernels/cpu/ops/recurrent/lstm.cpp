@@ -3,10 +3,10 @@
 // product a step.
 #include <algorithm>
 
+#include "loops/via_float.hpp"
 #include "ops/recurrent/lstm_gates.hpp"
 #include "ops/recurrent/lstm_sizes.hpp"
 #include "ops/recurrent/step_product.hpp"
-#include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
@@ -32,27 +32,19 @@ struct LstmPlan {
 
 class Lstm {
  public:
-  Lstm(hr_ctx* ctx, const LstmPlan& plan, const hr_tensor* const* inputs,
-       hr_tensor* const* outputs, float* workspace)
-      : ctx_(ctx),
-        p_(plan),
-        s_(plan.s),
-        inputs_(inputs + plan.s.first()),
-        x_(read<float>(inputs_[0])),
-        w_(read<float>(inputs_[3])),
-        peepholes_(peepholes_of(plan.s, inputs)),
-        outputs_(outputs),
-        of_x_(workspace),
-        of_h_(workspace + plan.at_h),
-        scratch_(workspace + plan.at_scratch) {}
+  Lstm(hr_ctx* ctx, const LstmPlan& plan, const hr_tensor* const* inputs, hr_tensor* const* outputs,
+       float* workspace)
+      : ctx_(ctx), p_(plan), s_(plan.s), inputs_(inputs + plan.s.first()),
+        x_(read<float>(inputs_[0])), w_(read<float>(inputs_[3])),
+        peepholes_(peepholes_of(plan.s, inputs)), outputs_(outputs), of_x_(workspace),
+        of_h_(workspace + plan.at_h), scratch_(workspace + plan.at_scratch) {}
 
   hr_code run(int64_t length) {
     for (int64_t t = 0; t < length; t += p_.kept) {
       const int64_t end = std::min(length, t + p_.kept);
       if (const hr_code code = steps(t, end)) return code;
     }
-    for (int i = 0; i < 7; ++i)
-      std::fill(output(i, length), output(i, s_.steps), 0.0f);
+    for (int i = 0; i < 7; ++i) std::fill(output(i, length), output(i, s_.steps), 0.0f);
     return HR_OK;
   }
 
@@ -83,10 +75,10 @@ class Lstm {
       const int64_t stop = std::min(end, at + s_.cells);
       LstmOutputs out{output(0, t) + at, output(1, t) + at, output(2, t) + at, output(3, t) + at,
                       output(4, t) + at, output(5, t) + at, output(6, t) + at};
-      lstm_step({s_.cells, s_.order, of_x + r * s_.gates(), of_h + r * s_.gates(),
-                 read<float>(inputs_[7]), s_.forget_bias, s_.clip, before(1, 1, t) + at, peepholes_,
-                 out},
-                begin - at, stop - at);
+      lstm_step(
+          {s_.cells, s_.order, of_x + r * s_.gates(), of_h + r * s_.gates(),
+           read<float>(inputs_[7]), s_.forget_bias, s_.clip, before(1, 1, t) + at, peepholes_, out},
+          begin - at, stop - at);
       begin = stop;
     }
   }

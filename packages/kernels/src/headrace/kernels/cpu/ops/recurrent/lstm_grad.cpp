@@ -39,17 +39,10 @@ class LstmGradient {
  public:
   LstmGradient(hr_ctx* ctx, const GradientPlan& plan, const hr_tensor* const* inputs,
                hr_tensor* const* outputs, float* workspace)
-      : ctx_(ctx),
-        p_(plan),
-        s_(plan.s),
-        inputs_(inputs + plan.s.first()),
-        w_(read<float>(inputs_[W])),
-        peepholes_(peepholes_of(plan.s, inputs)),
-        outputs_(outputs),
-        gates_(workspace),
-        transposed_(workspace + plan.at_transposed),
-        states_(workspace + plan.at_states),
-        sum_(workspace + plan.at_sum),
+      : ctx_(ctx), p_(plan), s_(plan.s), inputs_(inputs + plan.s.first()),
+        w_(read<float>(inputs_[W])), peepholes_(peepholes_of(plan.s, inputs)), outputs_(outputs),
+        gates_(workspace), transposed_(workspace + plan.at_transposed),
+        states_(workspace + plan.at_states), sum_(workspace + plan.at_sum),
         scratch_(workspace + plan.at_scratch) {}
 
   hr_code run(int64_t length) {
@@ -58,8 +51,8 @@ class LstmGradient {
     transpose_weights();
     for (int64_t end = length; end > 0; end -= std::min(end, p_.kept)) {
       const int64_t begin = std::max<int64_t>(0, end - p_.kept);
-      if (hr_code code = p_.division.parts ? by_rows(begin, end, length)
-                                           : by_steps(begin, end, length))
+      if (hr_code code =
+              p_.division.parts ? by_rows(begin, end, length) : by_steps(begin, end, length))
         return code;
       if (hr_code code = weights(begin, end, end == length)) return code;
     }
@@ -93,9 +86,8 @@ class LstmGradient {
       const float* cs_prev = (t ? at(Cs, t - 1) : in(CsPrev)) + c;
       lstm_step_gradient(
           {s_.cells, s_.order, at(I, t) + c, at(F, t) + c, at(O, t) + c, at(Ci, t) + c,
-           at(Co, t) + c, cs_prev, at(CsGrad, t) + c, at(HGrad, t) + c,
-           last ? nullptr : out(1) + c, last ? nullptr : out(2) + c, peepholes_, out(1) + c,
-           to + row * s_.gates()},
+           at(Co, t) + c, cs_prev, at(CsGrad, t) + c, at(HGrad, t) + c, last ? nullptr : out(1) + c,
+           last ? nullptr : out(2) + c, peepholes_, out(1) + c, to + row * s_.gates()},
           begin - c, stop - c);
       begin = stop;
     }
@@ -103,17 +95,16 @@ class LstmGradient {
 
   gemm::Problem<float> product_of_state(int64_t t, int64_t kept, int64_t row, int64_t n) const {
     const float* from = gates_ + ((t - kept) * s_.batch + row) * s_.gates();
-    return {n,           s_.cells, s_.gates(), from,  s_.gates(),
-            false,       transposed_,          s_.cells, false,
-            out(2) + row * s_.cells,           s_.cells};
+    return {n,       s_.cells,    s_.gates(), from,  s_.gates(),
+            false,   transposed_, s_.cells,   false, out(2) + row * s_.cells,
+            s_.cells};
   }
 
   hr_code by_steps(int64_t begin, int64_t end, int64_t length) {
     for (int64_t t = end - 1; t >= begin; --t) {
       poll(ctx_);
-      parallel_ranges(ctx_, state(), least_cells, [&](int64_t a, int64_t b) {
-        gates(t, begin, t == length - 1, a, b);
-      });
+      parallel_ranges(ctx_, state(), least_cells,
+                      [&](int64_t a, int64_t b) { gates(t, begin, t == length - 1, a, b); });
       if (hr_code code =
               p_.of_state.on_pool(ctx_, product_of_state(t, begin, 0, s_.batch), scratch_))
         return code;
@@ -138,8 +129,9 @@ class LstmGradient {
   // A gradient of weights: transposed rows times gates, added to what later steps gave.
   hr_code add_product(const StepProduct& product, const float* rows, int64_t size, int64_t n,
                       float* to, bool is_first) {
-    gemm::Problem<float> p{size,   s_.gates(), n,         rows, size, true, gates_, s_.gates(),
-                           false, is_first ? to : sum_, s_.gates()};
+    gemm::Problem<float> p{size,      s_.gates(), n,          rows,  size,
+                           true,      gates_,     s_.gates(), false, is_first ? to : sum_,
+                           s_.gates()};
     if (hr_code code = product.on_pool(ctx_, p, scratch_)) return code;
     if (is_first) return HR_OK;
     parallel_ranges(ctx_, size * s_.gates(), grain_of(12), [&](int64_t begin, int64_t end) {
@@ -152,9 +144,10 @@ class LstmGradient {
   hr_code weights(int64_t begin, int64_t end, bool is_first) {
     const int64_t rows = (end - begin) * s_.batch, first_row = begin * s_.batch;
     const float* x = in(X) + first_row * s_.inputs;
-    const gemm::Problem<float> of_x{rows,   s_.inputs, s_.gates(), gates_, s_.gates(), false,
-                                    w_,     s_.gates(), true,
-                                    out(0) + first_row * s_.inputs, s_.inputs};
+    const gemm::Problem<float> of_x{
+        rows,     s_.inputs, s_.gates(), gates_, s_.gates(),
+        false,    w_,        s_.gates(), true,   out(0) + first_row * s_.inputs,
+        s_.inputs};
     if (hr_code code = p_.of_x.on_pool(ctx_, of_x, scratch_)) return code;
     if (hr_code code = add_product(p_.of_w_x, x, s_.inputs, rows, out(3), is_first)) return code;
     const float* states = begin ? at(H, begin - 1) : states_;
@@ -217,17 +210,17 @@ hr_code compute_cell(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
   const auto in = [&](int i, int64_t at) { return read<float>(inputs[i]) + at; };
   float* gates = write<float>(outputs[1]);
   const Peepholes peepholes = peepholes_of(s, inputs);
-  parallel_ranges(
-      ctx, s.batch, std::max<int64_t>(1, least_cells / std::max<int64_t>(1, s.cells)),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          const int64_t at = row * s.cells;
-          lstm_step_gradient({s.cells, s.order, in(I, at), in(F, at), in(O, at), in(Ci, at),
-                              in(Co, at), in(CsPrev, at), in(14, at), in(15, at), nullptr, nullptr,
-                              peepholes, write<float>(outputs[0]) + at, gates + row * s.gates()},
-                             0, s.cells);
-        }
-      });
+  parallel_ranges(ctx, s.batch, std::max<int64_t>(1, least_cells / std::max<int64_t>(1, s.cells)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t row = begin; row < end; ++row) {
+                      const int64_t at = row * s.cells;
+                      lstm_step_gradient(
+                          {s.cells, s.order, in(I, at), in(F, at), in(O, at), in(Ci, at),
+                           in(Co, at), in(CsPrev, at), in(14, at), in(15, at), nullptr, nullptr,
+                           peepholes, write<float>(outputs[0]) + at, gates + row * s.gates()},
+                          0, s.cells);
+                    }
+                  });
   for (int i = 2; i < 5; ++i) std::fill_n(write<float>(outputs[i]), s.cells, 0.0f);
   if (!s.peeps) return HR_OK;
   const int64_t places[] = {s.order.input, s.order.forget, s.order.output};
@@ -291,9 +284,8 @@ hr_code prepare_block(void*, hr_request* r) {
   const bool adds = p->kept < s.steps;
   p->at_scratch = p->at_sum + (adds ? on_line(std::max(s.inputs, s.cells) * s.gates()) : 0);
   p->scratch = on_line(p->of_state.scratch());
-  const int64_t scratch =
-      std::max({p->scratch * (parts ? p->division.threads : 1), p->of_x.scratch(),
-                p->of_w_x.scratch(), p->of_w_h.scratch()});
+  const int64_t scratch = std::max({p->scratch * (parts ? p->division.threads : 1),
+                                    p->of_x.scratch(), p->of_w_x.scratch(), p->of_w_h.scratch()});
   r->workspace = size_t(p->at_scratch + scratch) * sizeof(float);
   r->compute = compute_block;
   r->flops = 4.0 * double(s.steps * s.batch * s.gates()) * double(s.inputs + s.cells);
