@@ -10,6 +10,7 @@ VARIABLES_FILENAME = "variables"
 ASSETS_DIRECTORY = "assets"
 ASSETS_KEY = "saved_model_assets"
 MAIN_OP_KEY = "saved_model_main_op"
+INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
 LEGACY_INIT_OP_KEY = "legacy_init_op"
 
 # tags

@@ -14,7 +14,15 @@ from headrace.graph.checkpoints.saver import Saver, import_meta_graph
 from headrace.graph.control_flow.control_flow_ops import group, no_op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
+from headrace.graph.framework.import_scope import prepend_name_scope
+from headrace.graph.saved_model.assets import (
+    asset_feeds,
+    asset_files,
+    copy_assets,
+    remove_assets,
+)
 from headrace.graph.saved_model.constants import (
+    INIT_OP_SIGNATURE_KEY,
     LEGACY_INIT_OP_KEY,
     MAIN_OP_KEY,
     SAVED_MODEL_FILENAME_PB,
@@ -59,6 +67,7 @@ class SavedModelBuilder:
             os.makedirs(self._export_dir, exist_ok=True)
         self._message = SavedModel(saved_model_schema_version=SAVED_MODEL_SCHEMA_VERSION)
         self._has_saved_variables = False
+        self._assets: dict[str, str] = {}
 
     def add_meta_graph_and_variables(
         self,
@@ -81,28 +90,33 @@ class SavedModelBuilder:
           sess: the session.
           tags: strings that identify the graph.
           signature_def_map: SignatureDefs by name.
+          assets_collection: string constants with paths of files, which are copied; assets_list:
+            further ones.
           main_op: operation to run after loading; legacy_init_op: its old name.
           clear_devices: clear the devices of the nodes.
           strip_default_attrs: remove attributes with default values.
           saver: Saver of the variables; by default a new one for all variables.
-        Raises: AssertionError, as in TensorFlow, for a second call; ValueError for assets or
-          invalid signatures; the OpErrors of saving.
+        Raises: AssertionError, as in TensorFlow, for a second call or invalid signatures; TypeError
+          for assets that are no constants; the OpErrors of saving.
         """
         if self._has_saved_variables:
             raise AssertionError(
                 "Graph state including variables and assets has already been saved. "
                 "Please invoke `add_meta_graph()` instead."
             )
-        _reject_assets(assets_collection, assets_list)
         with sess.graph.as_default():
+            files = asset_files([*(assets_collection or ()), *(assets_list or ())])
             _add_main_op(main_op, legacy_init_op)
             saver = saver or Saver(
                 _saveable(), allow_empty=True, sharded=False, save_relative_paths=True
             )
             try:
+                copy_assets(files, self._export_dir)
+                self._assets.update(files)
                 self._save_variables(sess, saver)
                 self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
             except BaseException:
+                remove_assets(files, self._export_dir)
                 self._remove_variables()
                 raise
         self._has_saved_variables = True
@@ -144,7 +158,9 @@ class SavedModelBuilder:
                 "Graph state including variables and assets has not been saved yet. "
                 "Please invoke `add_meta_graph_and_variables()` first."
             )
-        _reject_assets(assets_collection, assets_list)
+        files = asset_files([*(assets_collection or ()), *(assets_list or ())])
+        copy_assets(files, self._export_dir)
+        self._assets.update(files)
         _add_main_op(main_op, legacy_init_op)
         saver = saver or Saver(_saveable(), allow_empty=True)
         self._add(saver, tags, signature_def_map, clear_devices, strip_default_attrs)
@@ -177,6 +193,7 @@ class SavedModelBuilder:
                 os.makedirs(self._export_dir, exist_ok=True)
             meta_graph.write_meta_graph(self._message, path, as_text)
         except BaseException:
+            remove_assets(self._assets, self._export_dir)
             self._remove_variables()
             raise
         return path
@@ -187,13 +204,6 @@ def _saveable() -> Any:
     return graph.get_collection(GraphKeys.GLOBAL_VARIABLES) + graph.get_collection(
         GraphKeys.SAVEABLE_OBJECTS
     )
-
-
-def _reject_assets(collection: Any, assets: Any) -> None:
-    if collection or assets:
-        raise NotImplementedError(
-            "SavedModelBuilder: assets are not supported; leave assets_collection out"
-        )
 
 
 def _add_main_op(main_op: Any, legacy_init_op: Any) -> None:
@@ -308,11 +318,16 @@ def load(
                 saver.restore(sess, prefix)  # raises with the missing names
             with origin.blamed(SAVER_DEF):
                 saver.restore(sess, prefix)
+        feeds = asset_feeds(found, os.fspath(export_dir), import_scope)
+        init = found.signature_def.get(INIT_OP_SIGNATURE_KEY)
         for key in (MAIN_OP_KEY, LEGACY_INIT_OP_KEY):
-            if key in found.collection_def:
+            if init is None and key in found.collection_def:
                 with origin.blamed(COLLECTION_DEF, key):
-                    sess.run(get_default_graph().get_collection(key)[-1])
+                    sess.run(get_default_graph().get_collection(key)[-1], feeds)
                 break
+        if init is not None:
+            name = prepend_name_scope(init.outputs[INIT_OP_SIGNATURE_KEY].name, import_scope)
+            sess.run(get_default_graph().get_operation_by_name(name), feeds)
     return found
 
 

@@ -290,6 +290,8 @@ def _write_plain(target: Any, values: list[Any], export_scope: str | None) -> No
         target.float_list.value.extend(values)
     elif isinstance(first, (str, bytes)):
         target.bytes_list.value.extend([v.encode() if isinstance(v, str) else v for v in values])
+    elif getattr(first, "DESCRIPTOR", None) is not None and first.DESCRIPTOR.name == "Any":
+        target.any_list.value.extend(values)
     else:
         target.node_list.SetInParent()
         for value in values:
