@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headrace.formats import callables
+from headrace.formats import callables, errors
 from headrace.formats.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.kernels.reference import library
@@ -151,3 +151,28 @@ def test_files_are_written_read_and_matched(tmp_path: Path) -> None:
     assert run("MatchingFiles", text(pattern))[0].tolist() == [path]
     with pytest.raises(NotFoundError, match="No such file"):
         run("ReadFile", one(path + b".gone"))
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (StopIteration(), errors.OutOfRangeError),
+        (TypeError("no"), errors.InvalidArgumentError),
+        (ValueError("no"), errors.InvalidArgumentError),
+        (NotImplementedError("no"), errors.UnimplementedError),
+        (LookupError("no"), errors.UnknownError),
+        (errors.AbortedError(None, None, "no"), errors.AbortedError),
+    ],
+)
+def test_exceptions_of_py_func_have_the_codes_of_tensorflow(
+    raised: Exception, kind: type[Exception]
+) -> None:
+    def fail() -> None:
+        raise raised
+
+    registered = callables.register(fail)
+    with pytest.raises(kind) as caught:
+        run("PyFunc", [], token=registered.token, Tout=[])
+    if kind in (errors.InvalidArgumentError, errors.UnknownError):
+        assert "test_reference_text_and_files.py" in str(caught.value)
+        assert str(caught.value).startswith(f"{type(raised).__name__}: ")

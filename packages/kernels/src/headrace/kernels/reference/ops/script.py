@@ -9,9 +9,39 @@ import numpy as np
 
 from headrace.formats import callables
 from headrace.formats.dtypes import as_dtype
-from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.errors import (
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    UnimplementedError,
+    UnknownError,
+)
 from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, stateful_kernel
+
+# How exceptions of Python fail a run, the first that matches.
+_ERRORS: tuple[tuple[type[Exception], Any], ...] = (
+    (StopIteration, OutOfRangeError),
+    (TypeError, InvalidArgumentError),
+    (ValueError, InvalidArgumentError),
+    (NotImplementedError, UnimplementedError),
+    (Exception, UnknownError),
+)
+
+
+def _failure(error: Exception) -> Exception:
+    """Returns the error of the run for an exception of a user's function, with its traceback."""
+    lines = [f"{type(error).__name__}: {error}"]
+    trace = error.__traceback__.tb_next if error.__traceback__ else None  # without this module
+    if trace is not None and not isinstance(error, StopIteration):
+        lines.append("Traceback (most recent call last):")
+    while trace is not None and not isinstance(error, StopIteration):
+        code = trace.tb_frame.f_code
+        lines.append(f'  File "{code.co_filename}", line {trace.tb_lineno}, in {code.co_name}')
+        trace = trace.tb_next
+    kind = next(kind for base, kind in _ERRORS if isinstance(error, base))
+    failure: Exception = kind(None, None, "\n".join(lines))
+    return failure
 
 
 @stateful_kernel("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -22,7 +52,12 @@ def py_func(attrs: Attrs) -> Callable[..., list[np.ndarray]]:
     requested = [numpy_type(number) for number in attrs["Tout"]]
 
     def compute(*inputs: np.ndarray) -> list[np.ndarray]:
-        results = function(*inputs)
+        try:
+            results = function(*inputs)
+        except (OpError, MemoryError):  # they have codes of their own
+            raise
+        except Exception as error:
+            raise _failure(error) from error
         if results is None:
             results = []
         elif not isinstance(results, (list, tuple)):
