@@ -92,6 +92,16 @@ def test_lists_of_tensors_pass_through_a_call() -> None:
     assert graph.run("c:0", "c:1") == [1, 2]
 
 
+def test_a_node_may_be_named_as_a_tensor_of_a_list_argument_would_be() -> None:
+    graph = library().function(
+        "AddTimes", {"x": "*types"}, {"y": FLOAT},
+        [("x_1", "Add", ["x:0", "x:1"], T), ("y", "Mul", ["x_1:z:0", "x:1"], T)], {"y": "y:z:0"},
+    )  # fmt: skip
+    graph.call("call", "AddTimes", ["three", "four"], [FLOAT, FLOAT], [FLOAT])
+    graph.graph.node[-1].attr["f"].func.attr["types"].list.type.extend([FLOAT, FLOAT])
+    assert graph.run("call:0") == [28]
+
+
 def test_outputs_of_calls_and_tensors_before_them_can_be_fed() -> None:
     graph = library().add("inner", "Double", "three").add("outer", "Nested", "inner")
     assert graph.run("outer:0") == [18]
@@ -143,6 +153,27 @@ def test_case_runs_the_branch_of_its_index_or_the_last(index: int) -> None:
     branches = [func("Double"), func("Seven"), func("Nested")]
     graph.add("case", "Case", "index", "three", Tin=[1], Tout=[1], branches=branches)
     assert graph.run("case:0") == [[6, 7, 9][index if index in (0, 1) else 2]]
+
+
+@pytest.mark.parametrize("op", ["Case", "StatelessCase"])
+def test_a_case_of_one_branch_calls_it(op: str) -> None:
+    graph = library().const("index", 5)
+    graph.add("case", op, "index", "three", Tin=[1], Tout=[1], branches=[func("Double")])
+    assert graph.run("case:0") == [6]
+    graph.function("Four", {}, {"y": FLOAT}, [
+        ("c", "Const", [], {"dtype": dtype(FLOAT), "value": np.float32(4)}),
+    ], {"y": "c:output:0"})  # fmt: skip
+    graph.add("none", op, "index", "^case", Tin=[1][:0], Tout=[1], branches=[func("Four")])
+    assert graph.run("none:0") == [4]
+
+
+def test_the_effects_of_a_case_of_one_branch_run() -> None:
+    graph = counting().const("index", 0)
+    graph.add("case", "Case", "index", "v", "four", Tin=[RESOURCE, FLOAT], Tout=[FLOAT],
+              branches=[func("Count")])  # fmt: skip
+    graph.add("after", "ReadVariableOp", "v", "^case", dtype=dtype(FLOAT))
+    graph.run(targets=["init"])
+    assert graph.run("after:0") == [7]
 
 
 def while_graph(limit: int) -> FunctionGraph:
@@ -245,6 +276,18 @@ def test_effects_of_a_call_run_though_nothing_reads_its_output() -> None:
     assert graph.run("read:0") == [7]
     assert graph.run("call:0") == [4]
     assert graph.run("read:0") == [11]
+
+
+def test_effects_of_a_function_run_though_an_attribute_names_a_pure_one() -> None:
+    graph = counting()
+    graph.function(
+        "Outer", {"v": RESOURCE, "x": FLOAT}, {"y": FLOAT},
+        [("count", "Count", ["v", "x"], {"f": func("Double")})], {"y": "x"},
+    )  # fmt: skip
+    graph.call("call", "Outer", ["v", "four"], [RESOURCE, FLOAT], [FLOAT])
+    graph.run(targets=["init"])
+    assert graph.run("call:0") == [4]
+    assert graph.run("read:0") == [7]
 
 
 def test_control_edges_wait_for_the_effects_of_a_call() -> None:

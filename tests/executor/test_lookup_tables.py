@@ -19,6 +19,7 @@ from headrace.formats.errors import (
     InvalidArgumentError,
     NotFoundError,
     OpError,
+    ResourceExhaustedError,
     UnimplementedError,
 )
 from headrace.graph.api.public_input import INPUT
@@ -473,3 +474,19 @@ def test_classes_are_shared_between_the_namespaces() -> None:
     assert contrib.TextFileIndex is lookup.TextFileIndex
     assert contrib.FastHashSpec == contrib.HasherSpec("fasthash", None)
     assert INPUT["lookup.StaticHashTable"] == "lookup.tables"
+
+
+def test_a_load_factor_that_no_number_of_buckets_gives_is_an_error() -> None:
+    raw = hr.raw_ops
+    table = raw.MutableDenseHashTableV2(
+        empty_key=hr.constant(-1, hr.int64), deleted_key=hr.constant(-2, hr.int64),
+        value_dtype=hr.int64, max_load_factor=1e-20, initial_num_buckets=4,
+    )  # fmt: skip
+    rows = hr.constant([[1]], hr.int64)
+    put = raw.LookupTableImportV2(table_handle=table, keys=rows, values=rows)
+    insert = raw.LookupTableInsertV2(table_handle=table, keys=rows[0], values=rows[0])
+    with hr.Session() as session:
+        for change in (put, insert):
+            with pytest.raises(ResourceExhaustedError, match="more than 2.40 buckets for 1 keys"):
+                session.run(change)
+        assert session.run(raw.LookupTableSizeV2(table_handle=table)) == 0

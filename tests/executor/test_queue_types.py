@@ -211,6 +211,19 @@ def test_a_batch_of_elements_whose_shapes_are_not_declared_is_rejected(kind: str
         assert session.run(queue.dequeue()).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("kind", ["FIFOQueueV2", "PaddingFIFOQueueV2"])
+@pytest.mark.parametrize("values", [([1, 2], 7), (7, [1, 2]), ([1, 2], [[3]])])
+def test_a_batch_of_elements_of_different_ranks_is_rejected(kind: str, values: Any) -> None:
+    handle = getattr(hr.raw_ops, kind)(component_types=[hr.int32], shapes=[None])
+    puts = [hr.raw_ops.QueueEnqueueV2(handle=handle, components=[hr.constant(v)]) for v in values]
+    batch = hr.raw_ops.QueueDequeueManyV2(handle=handle, n=2, component_types=[hr.int32])
+    with hr.Session() as session:
+        for put in puts:
+            session.run(put)
+        with pytest.raises(InvalidArgumentError, match="different shapes do not make a batch"):
+            session.run(batch)
+
+
 @pytest.mark.parametrize("kind", ["FIFOQueueV2", "RandomShuffleQueueV2", "PaddingFIFOQueueV2"])
 def test_a_queue_has_a_shape_for_each_component_or_none(kind: str) -> None:
     for types, shapes in (([hr.int32], [[], [2]]), ([hr.int32, hr.int32], [[]]), ([hr.int32], [])):

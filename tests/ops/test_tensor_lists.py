@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace.graph as hr
-from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.errors import InvalidArgumentError, ResourceExhaustedError
 
 R = hr.raw_ops
 CHANGES = st.lists(
@@ -34,6 +34,10 @@ def empty(shape: Any, dtype: Any = hr.float32) -> hr.Tensor:
 
 def push(handle: hr.Tensor, value: Any) -> hr.Tensor:
     return R.TensorListPushBack(input_handle=handle, tensor=hr.constant(value))
+
+
+def length(handle: hr.Tensor) -> hr.Tensor:
+    return R.TensorListLength(input_handle=handle)
 
 
 def stack(handle: hr.Tensor, shape: Any = -1, dtype: Any = hr.float32, n: int = -1) -> hr.Tensor:
@@ -231,6 +235,109 @@ def test_a_push_copies_no_earlier_item() -> None:
         lambda i, h: (i + 1, R.TensorListPushBack(input_handle=h, tensor=item)),
         [hr.constant(0), empty([1000])],
     )
-    length = R.TensorListLength(input_handle=handle)
     with hr.Session() as session:  # 100,000 pushes of lists of up to 400 MB would take minutes
-        assert session.run(length, {n: 100_000}) == 100_000
+        assert session.run(length(handle), {n: 100_000}) == 100_000
+
+
+# ---- lists of lists ------------------------------------------------------------------------------
+
+
+def pop_list(handle: hr.Tensor) -> tuple[hr.Tensor, hr.Tensor]:
+    rest, last = R.TensorListPopBack(
+        input_handle=handle, element_shape=hr.constant([], hr.int32, [0]), element_dtype=hr.variant
+    )
+    return rest, last
+
+
+def test_a_list_may_hold_an_older_version_of_itself() -> None:
+    none = empty(-1, hr.variant)
+    one = R.TensorListPushBack(input_handle=none, tensor=none)
+    two = R.TensorListPushBack(input_handle=one, tensor=one)
+    three = R.TensorListPushBack(input_handle=two, tensor=two)
+    batch = R.TensorListPushBackBatch(
+        input_handles=hr.stack([two, none]), tensor=hr.stack([none, two])
+    )
+    changed = R.TensorListSetItem(input_handle=three, index=0, item=three)
+    rest, last = pop_list(three)
+    lengths = [length(x) for x in (one, two, three, changed, rest, last, *hr.unstack(batch, 2))]
+    with hr.Session() as session:
+        for _ in range(3):  # what a run holds is freed at its end
+            assert session.run(lengths) == [1, 2, 3, 3, 2, 2, 3, 1]
+
+
+def test_a_loop_nests_lists_and_reads_them_back() -> None:
+    n = hr.constant(40)
+    _, nested = hr.while_loop(
+        lambda i, h: i < n,
+        lambda i, h: (i + 1, R.TensorListPushBack(input_handle=h, tensor=h)),
+        [hr.constant(0), empty(-1, hr.variant)],
+    )
+    depth, _ = hr.while_loop(
+        lambda i, h: length(h) > 0,
+        lambda i, h: (i + 1, pop_list(h)[1]),
+        [hr.constant(0), nested],
+    )
+    with hr.Session() as session:
+        assert session.run([length(nested), depth]) == [40, 40]
+
+
+def test_a_push_to_a_list_of_lists_copies_no_earlier_item() -> None:
+    n = hr.placeholder(hr.int32, [])
+    inner = push(empty([]), 1.0)
+    _, handle = hr.while_loop(
+        lambda i, h: i < n,
+        lambda i, h: (i + 1, R.TensorListPushBack(input_handle=h, tensor=inner)),
+        [hr.constant(0), empty(-1, hr.variant)],
+    )
+    with hr.Session() as session:  # with copies it would take minutes
+        assert session.run(length(handle), {n: 50_000}) == 50_000
+
+
+# ---- sizes that no memory has --------------------------------------------------------------------
+
+
+def test_first_dimensions_that_add_up_beyond_int64_are_rejected() -> None:
+    handle = R.TensorListReserve(
+        element_shape=hr.constant([-1, 2]), num_elements=3, element_dtype=hr.float32
+    )
+    sizes = hr.constant([2**63 - 1, 2**63 - 1, 4], hr.int64)
+    joined, _ = R.TensorListConcatV2(
+        input_handle=handle, element_shape=hr.constant([-1, 2]), leading_dims=sizes,
+        element_dtype=hr.float32,
+    )  # fmt: skip
+    with hr.Session() as session, pytest.raises(InvalidArgumentError, match="more than 2.63"):
+        session.run(joined)
+
+
+def test_unset_items_that_exceed_the_memory_are_an_error() -> None:
+    n = 2**31 - 1
+    handle = push(empty([]), 1.0)
+    resized = R.TensorListResize(input_handle=handle, size=n)
+    grown = R.TensorListSetItem(
+        input_handle=handle, index=n - 1, item=1.0, resize_if_index_out_of_bounds=True
+    )
+    with hr.Session() as session:
+        for changed in (resized, grown):
+            with pytest.raises(ResourceExhaustedError):
+                session.run(length(changed))
+
+
+# ---- max_num_elements ----------------------------------------------------------------------------
+
+
+def test_a_push_to_a_full_list_is_rejected() -> None:
+    limited = R.EmptyTensorList(
+        element_shape=hr.constant(-1), max_num_elements=hr.constant(1), element_dtype=hr.float32
+    )
+    one = push(limited, 1.0)
+    longer = R.TensorListResize(input_handle=one, size=3)
+    popped, _ = R.TensorListPopBack(
+        input_handle=one, element_shape=hr.constant(-1), element_dtype=hr.float32
+    )
+    with hr.Session() as session:
+        assert session.run([length(one), length(longer), length(push(popped, 2.0))]) == [1, 3, 1]
+        # A new list, and a batch of pushes, do not count, as in TensorFlow.
+        assert session.run(length(push(hr.zeros_like(one), 2.0))) == 2
+        for full in (one, longer):
+            with pytest.raises(InvalidArgumentError, match="push item into a full list list size"):
+                session.run(length(push(full, 2.0)))

@@ -164,11 +164,9 @@ class FunctionLibrary:
 
     def is_effect(self, node: NodeDef) -> bool:
         """Whether a node runs whenever its function is called."""
-        called = [*called_by(node)]
+        called = [*called_by(node), *([node.op] if node.op in self._functions else [])]
         if called:
             return any(self.has_effects(name) for name in called)
-        if node.op in self._functions:
-            return self.has_effects(node.op)
         signature = op_catalogue.find(node.op)
         return (
             signature is not None
@@ -297,12 +295,10 @@ class _Instantiation:
                         f"Expected input[{index}] to be {_text(dtype)}, but the call has "
                         f"{_text(dtypes[index])}"
                     )
+                # No name of the definition: the second tensor of x would be x_1, as a node may be.
                 names.append(
-                    self.body.add(
-                        f"{self.call}/{arg.name}" + (f"_{len(names)}" if names else ""),
-                        "_Arg", T=Type(dtype), index=index,
-                    )
-                )  # fmt: skip
+                    self.body.add(f"{self.call}/_arg{index}", "_Arg", T=Type(dtype), index=index)
+                )
                 index += 1
             self.tensors[arg.name] = names
             self.arguments.update(names)

@@ -119,6 +119,8 @@ def _lower_case(library: FunctionLibrary, call: Call) -> CallBody:
     """A chain of conditions: an index out of range takes the last branch."""
     low = _Lowering(library, call)
     branches = list(call.node.attr["branches"].list.func)
+    if len(branches) == 1:
+        return _call_behind_first(low, branches[0])
     preds = []
     for k in range(len(branches) - 1):
         number = AttrValue()
@@ -307,15 +309,20 @@ def _loop(
     return low.body
 
 
-def _lower_remote_call(library: FunctionLibrary, call: Call) -> CallBody:
-    """A call on the device that input 0 names: the nodes of a body have the device of the call."""
-    low = _Lowering(library, call)
-    tin, tout = call.inputs[1:], call.outputs
-    waits = low.waits if call.start == "all" else []
-    called = low.add_call("_call", low.func("f"), [*low.arguments[1:], *waits], tin, tout)
+def _call_behind_first(low: _Lowering, function: NameAttrList) -> CallBody:
+    """A call with all inputs but the first, which chooses nothing."""
+    tin, tout = low.call.inputs[1:], low.call.outputs
+    waits = low.waits if low.call.start == "all" or not tin else []
+    called = low.add_call("_call", function, [*low.arguments[1:], *waits], tin, tout)
     low.body.outputs = [f"{called}:{i}" for i in range(len(tout))]
     low.body.done = low.add("_done", "NoOp", [f"^{called}"])
     return low.body
+
+
+def _lower_remote_call(library: FunctionLibrary, call: Call) -> CallBody:
+    """A call on the device that input 0 names: the nodes of a body have the device of the call."""
+    low = _Lowering(library, call)
+    return _call_behind_first(low, low.func("f"))
 
 
 def _symbolic_gradient(library: FunctionLibrary, call: Call) -> CallBody:

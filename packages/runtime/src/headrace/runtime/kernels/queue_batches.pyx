@@ -34,6 +34,11 @@ cdef hr_code fail_rank(Waiter* w) noexcept nogil:
     return HR_INVALID_ARGUMENT
 
 
+cdef hr_code fail_shapes(Waiter* w) noexcept nogil:
+    w.message.assign(b"elements of different shapes do not make a batch; PaddingFIFOQueue pads them")
+    return HR_INVALID_ARGUMENT
+
+
 cdef hr_code batch(Waiter* w, const QueueSpec* spec, int32_t c) noexcept nogil:
     cdef hr_tensor* out = w.outputs[c]
     cdef hr_tensor part
@@ -63,12 +68,12 @@ cdef hr_code batch(Waiter* w, const QueueSpec* spec, int32_t c) noexcept nogil:
     while element != w.elements.end():
         one = dereference(element).parts[c].get()
         preincrement(element)
+        if one.rank + 1 != out.rank:
+            return fail_shapes(w)
         for d in range(one.rank):
-            if one.rank + 1 != out.rank or one.dims[d] != out.dims[d + 1]:
-                if not spec.padding or one.rank + 1 != out.rank:
-                    w.message.assign(b"elements of different shapes do not make a batch; "
-                                     b"PaddingFIFOQueue pads them")
-                    return HR_INVALID_ARGUMENT
+            if one.dims[d] != out.dims[d + 1]:
+                if not spec.padding:
+                    return fail_shapes(w)
                 out.dims[d + 1] = max(out.dims[d + 1], one.dims[d])
     out.dims[0] = <int64_t>n
     if allocate_tensor(out) != HR_OK:

@@ -129,11 +129,7 @@ void Table::insert(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* values) 
   check_values(keys, values);
   check_not_reserved(keys, n);
   std::unique_lock<std::shared_mutex> hold(lock_);
-  if (spec.kind == Kind::kDense) {
-    const double pending = double(rows_.size()) + double(n);
-    while (pending > double(buckets_) * double(spec.max_load) && buckets_ < (int64_t(1) << 61))
-      buckets_ *= 2;
-  }
+  if (spec.kind == Kind::kDense) buckets_ = grown_buckets(buckets_, rows_.size() + n);
   fill(ctx, &rows_, keys, values, n);
 }
 
@@ -206,6 +202,18 @@ void Table::export_rows(hr_ctx* ctx, hr_tensor* keys, hr_tensor* values) {
 
 // ---- buckets of dense tables --------------------------------------------------------------------
 
+int64_t Table::grown_buckets(int64_t buckets, int64_t n) const {
+  constexpr int64_t kMost = int64_t(1) << 40;
+  while (double(n) > double(buckets) * double(spec.max_load)) {
+    if (buckets >= kMost)
+      throw Failure{HR_RESOURCE_EXHAUSTED,
+                    "At its max_load_factor the table needs more than 2^40 buckets for " +
+                        std::to_string(n) + " keys"};
+    buckets *= 2;
+  }
+  return buckets;
+}
+
 void Table::export_buckets(hr_ctx* ctx, hr_tensor* keys, hr_tensor* values) {
   std::shared_lock<std::shared_mutex> hold(lock_);
   // A scalar is a vector of one element here.
@@ -246,7 +254,8 @@ void Table::import_buckets(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* 
     if (reserved_.find(key) < 0) rows.set(ctx, key, rows.values.row_of(values->data, i));
   }
   int64_t buckets = spec.initial_buckets;
-  while (buckets < n || double(rows.size()) > double(buckets) * double(spec.max_load)) buckets *= 2;
+  while (buckets < n) buckets *= 2;
+  buckets = grown_buckets(buckets, rows.size());
   std::unique_lock<std::shared_mutex> hold(lock_);
   rows_.swap(rows);
   buckets_ = buckets;

@@ -64,6 +64,8 @@ class Table {
   void check_not_reserved(const hr_tensor* keys, int64_t n) const;
   void fill(hr_ctx* ctx, Rows* rows, const hr_tensor* keys, const hr_tensor* values,
             int64_t n) const;
+  // How many buckets of a dense table n keys need, `buckets` at least, at its load factor.
+  int64_t grown_buckets(int64_t buckets, int64_t n) const;
   void import_buckets(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* values);
   void export_buckets(hr_ctx* ctx, hr_tensor* keys, hr_tensor* values);
 };

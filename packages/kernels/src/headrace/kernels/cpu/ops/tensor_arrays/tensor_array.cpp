@@ -4,43 +4,17 @@
 #include <algorithm>
 #include <atomic>
 
-#include "loops/elements.hpp"
+#include "ops/tensor_lists/tensor_list.hpp"
 #include "table/dtype_names.hpp"
 #include "table/memory_needs.hpp"
+#include "table/shapes.hpp"
 
 namespace hr {
-
-HeldTensor hold(hr_ctx* ctx, const hr_tensor* value, hr_code* code) {
-  hr_tensor kept = *value;
-  *code = HR_OK;
-  if (value->owner) {
-    ctx->api->retain(value->owner);
-    return {kept, ctx->api->release};
-  }
-  *code = ctx->api->allocate(ctx, &kept);
-  if (*code) return {};
-  HeldTensor held(kept, ctx->api->release);  // released if the copy is cancelled
-  copy_elements(ctx, value->dtype, hr_dtype_size(value->dtype), kept.data, value->data,
-                hr_elements(value));
-  return held;
-}
-
 namespace {
 
 std::string unique_name(std::string_view name) {
   static std::atomic<int64_t> count{0};
   return std::string(name) + "_" + std::to_string(count++);
-}
-
-HeldTensor zeros(hr_ctx* ctx, hr_dtype dtype, const hr_tensor& shape, hr_code* code) {
-  hr_tensor made{};
-  made.dtype = dtype;
-  set_shape(&made, shape.rank, shape.dims);
-  *code = ctx->api->allocate(ctx, &made);
-  if (*code) return {};
-  HeldTensor held(made, ctx->api->release);
-  if (is_plain(dtype)) zero_polled(ctx, held.writable());
-  return held;
 }
 
 }  // namespace
@@ -60,7 +34,7 @@ TensorArray::TensorArray(hr_ctx* ctx, const TensorArrayOptions& options, std::st
 }
 
 TensorArray::~TensorArray() {
-  release_items();
+  release(items_);
   for (auto& entry : gradients_) release_object_(entry.second);
 }
 
@@ -82,10 +56,9 @@ void TensorArray::resize(int64_t n) {
   items_.resize(size_t(n));
 }
 
-void TensorArray::release_items() {
-  for (Item& item : items_)
+void TensorArray::release(const std::vector<Item>& items) const {
+  for (const Item& item : items)
     if (item.value.owner) release_(item.value.owner);
-  items_.clear();
 }
 
 hr_code TensorArray::gradient(hr_ctx* ctx, std::string_view source, const PartialShape& prepend,
@@ -178,9 +151,13 @@ hr_code TensorArray::narrow(hr_ctx* ctx, const PartialShape& element_shape) {
 }
 
 void TensorArray::close() {
-  std::lock_guard<std::mutex> held(lock_);
-  release_items();
-  closed_ = true;
+  std::vector<Item> closed;
+  {
+    std::lock_guard<std::mutex> held(lock_);
+    closed.swap(items_);
+    closed_ = true;
+  }
+  release(closed);  // without the lock: an item may hold another array
 }
 
 // ---- writes ------------------------------------------------------------------------------------
@@ -290,7 +267,7 @@ hr_code TensorArray::read(hr_ctx* ctx, int64_t index, HeldTensor* value) {
                        name_.c_str(), (long long)index);
   if (!item.value.owner) {
     hr_code code;
-    HeldTensor made = zeros(ctx, options_.dtype, item.value, &code);
+    HeldTensor made = zeros(ctx, options_.dtype, shape_of(&item.value), &code);
     if (code) return code;
     item.value = std::exchange(*made.writable(), hr_tensor{});
   }
@@ -320,19 +297,6 @@ hr_code check_read_dtype(hr_ctx* ctx, const TensorArray* array, hr_dtype dtype) 
   if (array->dtype() == dtype) return HR_OK;
   return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "TensorArray dtype is %s but Op requested dtype %s.",
                      dtype_name(array->dtype()), dtype_name(dtype));
-}
-
-hr_code read_shape_attribute(hr_node* node, const char* key, PartialShape* shape) {
-  const int64_t* dims = nullptr;
-  int32_t rank = -1;
-  shape->rank = -1;
-  if (node->api->attr_shape(node, key, &rank, &dims) != HR_OK || rank < 0) return HR_OK;
-  if (rank > HR_MAX_RANK)
-    return node->api->fail(node, HR_UNIMPLEMENTED, "%s has %d dimensions; tensors have at most %d",
-                           key, rank, HR_MAX_RANK);
-  shape->rank = rank;
-  std::copy(dims, dims + rank, shape->dims);
-  return HR_OK;
 }
 
 }  // namespace hr

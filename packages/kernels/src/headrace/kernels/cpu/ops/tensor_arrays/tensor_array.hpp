@@ -15,38 +15,10 @@
 #include <vector>
 
 #include "headrace/kernel.h"
-#include "ops/tensor_lists/tensor_list.hpp"
+#include "loops/held_tensor.hpp"
+#include "table/partial_shape.hpp"
 
 namespace hr {
-
-// A tensor with a reference of its own, or none (is_set is false).
-class HeldTensor {
- public:
-  HeldTensor() = default;
-  HeldTensor(const hr_tensor& counted, void (*release)(hr_buffer*))
-      : tensor_(counted), release_(release) {}
-  HeldTensor(HeldTensor&& other) noexcept
-      : tensor_(std::exchange(other.tensor_, hr_tensor{})), release_(other.release_) {}
-  HeldTensor& operator=(HeldTensor&& other) noexcept {
-    std::swap(tensor_, other.tensor_);
-    std::swap(release_, other.release_);
-    return *this;
-  }
-  ~HeldTensor() {
-    if (tensor_.owner) release_(tensor_.owner);
-  }
-
-  bool is_set() const { return tensor_.owner != nullptr; }
-  const hr_tensor& get() const { return tensor_; }
-  hr_tensor* writable() { return &tensor_; }
-
- private:
-  hr_tensor tensor_{};
-  void (*release_)(hr_buffer*) = nullptr;
-};
-
-// The value with a reference of its own; copied where it has no buffer. The code is in *code.
-HeldTensor hold(hr_ctx* ctx, const hr_tensor* value, hr_code* code);
 
 // What the node declares.
 struct TensorArrayOptions {
@@ -101,7 +73,7 @@ class TensorArray : public hr_object {
   TensorArray(hr_ctx* ctx, const TensorArrayOptions& options, std::string name);
   ~TensorArray();
   void resize(int64_t n);
-  void release_items();
+  void release(const std::vector<Item>& items) const;
   hr_code check_open(hr_ctx* ctx) const;
   hr_code check_write(hr_ctx* ctx, int64_t index, const hr_tensor* value);
   hr_code add(hr_ctx* ctx, int64_t index, const hr_tensor* value);
@@ -128,9 +100,6 @@ hr_code give_handle(hr_ctx* ctx, TensorArray* array, hr_tensor* output);
 // "TensorArray dtype is float but Op is trying to write dtype int32."
 hr_code check_written_dtype(hr_ctx* ctx, const TensorArray* array, hr_dtype dtype);
 hr_code check_read_dtype(hr_ctx* ctx, const TensorArray* array, hr_dtype dtype);
-
-// The shape attribute of a node; of more than HR_MAX_RANK dimensions: an error of the node.
-hr_code read_shape_attribute(hr_node* node, const char* key, PartialShape* shape);
 
 }  // namespace hr
 

@@ -155,7 +155,10 @@ hr_code compute_concat(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
                          (const char*)PartialShapeText(rest), (long long)i,
                          (const char*)PartialShapeText(its));
     write<int64_t>(out[1])[i] = value.dims[0];
-    total += value.dims[0];
+    if (__builtin_add_overflow(total, value.dims[0], &total))
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "The sizes of the first dimension add up to more than 2^63 at index %lld.",
+                         (long long)i);
   }
   if (hr_code code = allocate_rows(ctx, total, rest, out[0])) return code;
   copy_items(ctx, values, out[0]);
@@ -163,21 +166,6 @@ hr_code compute_concat(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
 }
 
 // ---- items of the rows of a tensor -------------------------------------------------------------
-
-// Rows of a tensor that has a buffer, as items share it: `whole` keeps the first dimension.
-hr_tensor rows_of(const hr_tensor& t, int64_t begin, int64_t end, bool whole) {
-  hr_tensor rows = t;
-  const int64_t bytes = t.dims[0] ? t.bytes / t.dims[0] : 0;
-  rows.data = static_cast<char*>(t.data) + begin * bytes;
-  rows.bytes = (end - begin) * bytes;
-  if (whole) {
-    rows.dims[0] = end - begin;
-  } else {
-    --rows.rank;
-    std::copy(t.dims + 1, t.dims + t.rank, rows.dims);
-  }
-  return rows;
-}
 
 hr_code prepare_flow(void*, hr_request* r) {
   set_shape(r->outputs[0], {});

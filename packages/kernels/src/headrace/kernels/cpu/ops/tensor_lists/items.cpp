@@ -1,6 +1,7 @@
 // Creates lists, and pushes, pops, reads and changes their items.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "loops/elements.hpp"
 #include "ops/tensor_lists/tensor_list.hpp"
@@ -26,7 +27,7 @@ hr_code compute_empty(hr_ctx* ctx, void* state, void*, const hr_tensor* const* i
   if (hr_code code = read_partial_shape(ctx, in[0], &shape)) return code;
   int64_t most;
   if (hr_code code = read_int(ctx, in[1], "max_num_elements", &most)) return code;
-  return finish_list(out[0], TensorList::empty(ctx, list_dtype(state), shape));
+  return finish_list(out[0], TensorList::empty(list_dtype(state), shape, most));
 }
 
 hr_code compute_reserve(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in,
@@ -39,10 +40,9 @@ hr_code compute_reserve(hr_ctx* ctx, void* state, void*, const hr_tensor* const*
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "The num_elements to reserve must be a non negative number, but got %lld",
                        (long long)n);
-  TensorList* list = TensorList::empty(ctx, list_dtype(state), shape);
-  TensorList* reserved = list->resized(ctx, n);
-  delete list;
-  return finish_list(out[0], reserved);
+  OwnedList list = TensorList::empty(list_dtype(state), shape);
+  if (hr_code code = list->append_unset(ctx, n)) return code;
+  return finish_list(out[0], std::move(list));
 }
 
 hr_code compute_length(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
@@ -59,6 +59,10 @@ hr_code compute_push(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in
   if (!list) return HR_INVALID_ARGUMENT;
   if (list->length() >= std::numeric_limits<int32_t>::max())
     return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "Tried to push item into a full list");
+  if (list->most() >= 0 && list->length() >= list->most())
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                       "Tried to push item into a full list list size: %lld max_num_elements: %lld",
+                       (long long)list->length(), (long long)list->most());
   return finish_list(out[0], list->with(ctx, in[1]));
 }
 
@@ -100,7 +104,7 @@ hr_code compute_pop(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in,
   PartialShape shape;
   if (hr_code code = last_item(ctx, state, in, &list, &shape)) return code;
   list->copy_item(ctx, list->length() - 1, out[1]->data, out[1]->bytes);
-  return finish_list(out[0], list->without_last());
+  return finish_list(out[0], list->prefix(list->length() - 1));
 }
 
 hr_code compute_pop_any(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in,
@@ -111,7 +115,7 @@ hr_code compute_pop_any(hr_ctx* ctx, void* state, void*, const hr_tensor* const*
   set_shape(out[0], {});
   if (hr_code code = ctx->api->allocate(ctx, out[0])) return code;
   if (hr_code code = hand_out_item(ctx, list, list->length() - 1, shape, out[1])) return code;
-  return finish_list(out[0], list->without_last());
+  return finish_list(out[0], list->prefix(list->length() - 1));
 }
 
 hr_code prepare_pop(void*, hr_request* r) {
@@ -196,13 +200,10 @@ hr_code compute_set(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "Trying to modify element %lld in a list with %lld elements.",
                        (long long)index, (long long)n);
-  TensorList* changed = list->resized(ctx, std::max(n, index + 1));
+  OwnedList changed = list->resized(ctx, std::max(n, index + 1));
   if (!changed) return HR_RESOURCE_EXHAUSTED;
-  if (hr_code code = changed->set(ctx, index, in[2])) {
-    delete changed;
-    return code;
-  }
-  return finish_list(out[0], changed);
+  if (hr_code code = changed->set(ctx, index, in[2])) return code;
+  return finish_list(out[0], std::move(changed));
 }
 
 hr_code prepare_set(void*, hr_request* r) {

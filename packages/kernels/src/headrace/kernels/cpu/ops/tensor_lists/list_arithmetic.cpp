@@ -7,31 +7,10 @@
 #include "ops/tensor_lists/tensor_list.hpp"
 #include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
+#include "table/shapes.hpp"
 
 namespace hr {
 namespace {
-
-// A tensor with memory of its own, released at the end.
-class Scratch {
- public:
-  Scratch(hr_ctx* ctx, hr_dtype dtype, const PartialShape& shape) : ctx_(ctx) {
-    tensor.dtype = dtype;
-    set_shape(&tensor, shape.rank, shape.dims);
-    code = ctx->api->allocate(ctx, &tensor);
-    if (!code && is_plain(dtype)) zero_polled(ctx, &tensor);
-  }
-  ~Scratch() {
-    if (tensor.owner) ctx_->api->release(tensor.owner);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  hr_tensor tensor{};
-  hr_code code;
-
- private:
-  hr_ctx* ctx_;
-};
 
 hr_tensor scalar_at(const hr_tensor* t, int64_t i) {
   hr_tensor one = *t;
@@ -44,25 +23,25 @@ hr_tensor scalar_at(const hr_tensor* t, int64_t i) {
 hr_code zeros_like_list(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to) {
   const TensorList* list = TensorList::of(ctx, from, HR_INVALID);
   if (!list) return HR_INVALID_ARGUMENT;
-  OwnedList zeros(TensorList::empty(ctx, list->dtype(), list->element_shape()));
+  OwnedList made = TensorList::empty(list->dtype(), list->element_shape());
   alignas(16) char room[kMostPacked];
   for (int64_t i = 0; i < list->length(); ++i) {
     poll_at(ctx, i);
     const PartialShape shape = list->item_shape(i);
     if (!list->is_set(i)) {
-      if (hr_code code = zeros->append_unset(ctx, 1)) return code;
+      if (hr_code code = made->append_unset(ctx, 1)) return code;
       continue;
     }
-    Scratch item(ctx, list->dtype(), shape);
-    if (!item.code && list->dtype() == HR_VARIANT) {
-      const hr_tensor like = list->retained_item(i, room);
-      item.code = zeros_like_lists(ctx, &like, &item.tensor);
-      list->release_item(like);
+    hr_code code;
+    HeldTensor item = zeros(ctx, list->dtype(), shape, &code);
+    if (!code && list->dtype() == HR_VARIANT) {
+      const HeldTensor like = list->held_item(ctx, i, room);
+      code = zeros_like_lists(ctx, &like.get(), item.writable());
     }
-    if (item.code) return item.code;
-    if (hr_code code = zeros->append(ctx, &item.tensor)) return code;
+    if (!code) code = made->append(ctx, &item.get());
+    if (code) return code;
   }
-  return finish_list(to, zeros.release());
+  return finish_list(to, std::move(made));
 }
 
 hr_code add_list_scalars(hr_ctx* ctx, int32_t n, const hr_tensor* in, const hr_tensor* to) {
@@ -76,7 +55,7 @@ hr_code add_list_scalars(hr_ctx* ctx, int32_t n, const hr_tensor* in, const hr_t
                          "and other is %lld",
                          (long long)lists[0]->length(), (long long)lists[size_t(i)]->length());
   }
-  OwnedList total(TensorList::empty(ctx, lists[0]->dtype(), lists[0]->element_shape()));
+  OwnedList total = TensorList::empty(lists[0]->dtype(), lists[0]->element_shape());
   alignas(16) char room[kMostPacked];
   for (int64_t at = 0; at < lists[0]->length(); ++at) {
     poll_at(ctx, at);
@@ -95,23 +74,23 @@ hr_code add_list_scalars(hr_ctx* ctx, int32_t n, const hr_tensor* in, const hr_t
       if (hr_code code = total->append_unset(ctx, 1)) return code;
       continue;
     }
-    Scratch sum(ctx, total->dtype(), shape);
-    if (sum.code) return sum.code;
+    hr_code code;
+    HeldTensor sum = zeros(ctx, total->dtype(), shape, &code);
     bool first = true;
     for (const TensorList* list : lists) {
+      if (code) return code;
       if (!list->is_set(at)) continue;
-      const hr_tensor item = list->retained_item(at, room);
-      if (first && sum.tensor.dtype == HR_VARIANT)
-        copy_elements(ctx, HR_VARIANT, sizeof(hr_variant), sum.tensor.data, item.data,
-                      hr_elements(&item));
-      else sum.code = add_to_tensor(ctx, item, &sum.tensor);
+      const HeldTensor item = list->held_item(ctx, at, room);
+      if (first && total->dtype() == HR_VARIANT)
+        copy_elements(ctx, HR_VARIANT, sizeof(hr_variant), sum.writable()->data, item.get().data,
+                      hr_elements(&item.get()));
+      else code = add_to_tensor(ctx, item.get(), sum.writable());
       first = false;
-      list->release_item(item);
-      if (sum.code) return sum.code;
     }
-    if (hr_code code = total->append(ctx, &sum.tensor)) return code;
+    if (!code) code = total->append(ctx, &sum.get());
+    if (code) return code;
   }
-  return finish_list(to, total.release());
+  return finish_list(to, std::move(total));
 }
 
 }  // namespace

@@ -8,46 +8,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "headrace/kernel.h"
-#include "table/shapes.hpp"
+#include "loops/held_tensor.hpp"
+#include "table/partial_shape.hpp"
 
 namespace hr {
-
-// A shape of which the rank (-1) or single dimensions (-1) may be unknown.
-struct PartialShape {
-  int32_t rank = -1;
-  int64_t dims[HR_MAX_RANK];
-
-  bool complete() const {
-    for (int32_t i = 0; i < rank; ++i)
-      if (dims[i] < 0) return false;
-    return rank >= 0;
-  }
-  bool allows(const hr_tensor* t) const;
-  // Narrows this shape by another; false where they contradict.
-  bool merge(const PartialShape& other);
-};
-
-// "[2,?]" or "<unknown>", for messages.
-struct PartialShapeText {
-  char text[24 * HR_MAX_RANK + 12];
-  explicit PartialShapeText(const PartialShape& shape);
-  operator const char*() const { return text; }
-};
-
-// Reads an `element_shape` input: a vector of sizes, or the scalar -1 for an unknown rank.
-hr_code read_partial_shape(hr_ctx* ctx, const hr_tensor* value, PartialShape* shape);
-// The same in prepare: false where the value is not known or not complete.
-bool known_complete_shape(const hr_tensor* value, PartialShape* shape);
-PartialShape shape_of(const hr_tensor* t);
 
 // Items up to this size lie packed in one block, as long as all have one shape.
 constexpr int64_t kMostPacked = 256;
 
 class ListStorage;
+class TensorList;
+using OwnedList = std::unique_ptr<TensorList>;
 
 class TensorList {
  public:
@@ -55,22 +28,26 @@ class TensorList {
   // (HR_INVALID: any).
   static const TensorList* of(hr_ctx* ctx, const hr_tensor* variant, hr_dtype dtype);
 
-  static TensorList* empty(hr_ctx* ctx, hr_dtype dtype, const PartialShape& shape);
-  TensorList* shared() const;  // the same list once more
+  // `most`: items that pushes may lead to, of this list and of those made from it; negative: any
+  // number.
+  static OwnedList empty(hr_dtype dtype, const PartialShape& shape, int64_t most = -1);
   ~TensorList();
 
   int64_t length() const { return length_; }
   hr_dtype dtype() const;
   const PartialShape& element_shape() const;
+  int64_t most() const;
+  int32_t nesting() const;  // see nesting_of
 
-  // The list without its last item. Requires a length.
-  TensorList* without_last() const;
-  // Null: an error is recorded in ctx.
-  TensorList* with(hr_ctx* ctx, const hr_tensor* item) const;
-  // A list of its own with n items, whose new items are unset; changed by set.
-  TensorList* resized(hr_ctx* ctx, int64_t n) const;
+  // The list of the first `length` items.
+  OwnedList prefix(int64_t length) const;
+  // The list with one item more. Null: an error is recorded in ctx.
+  OwnedList with(hr_ctx* ctx, const hr_tensor* item) const;
+  // A list of n items with a storage of its own, whose new items are unset; null as above.
+  OwnedList resized(hr_ctx* ctx, int64_t n) const;
+
+  // These change a list that shares its storage with no other.
   hr_code set(hr_ctx* ctx, int64_t index, const hr_tensor* item);
-  // Appends to a list that no other list shares its storage with.
   hr_code append(hr_ctx* ctx, const hr_tensor* item);
   hr_code append_unset(hr_ctx* ctx, int64_t n);
   hr_code extend(hr_ctx* ctx, const TensorList& other);
@@ -80,18 +57,20 @@ class TensorList {
   PartialShape item_shape(int64_t i) const;
   // Copies an item to `to`; zeros where the item is unset. The sizes must agree.
   void copy_item(hr_ctx* ctx, int64_t i, void* to, int64_t bytes) const;
-  // The item with a reference of the caller, or a copy in `room` (kMostPacked bytes) where it has
-  // no buffer; data is null where it is unset.
-  hr_tensor retained_item(int64_t i, char* room) const;
-  void release_item(const hr_tensor& item) const;
+  // The item, or a copy in `room` (kMostPacked bytes) where it has no buffer; without data and
+  // owner where it is unset.
+  HeldTensor held_item(hr_ctx* ctx, int64_t i, char* room) const;
   // Makes output the item, without a copy where it has a buffer of its own. Requires a set item.
   hr_code forward_item(hr_ctx* ctx, int64_t i, hr_tensor* output) const;
 
  private:
   friend class ListStorage;
-  TensorList(ListStorage* storage, int64_t length);
+  explicit TensorList(int64_t length) : length_(length) {}
+  void join(ListStorage* storage);
+  static OwnedList made(std::unique_ptr<ListStorage> storage, int64_t length);
+  hr_code check_shape(hr_ctx* ctx, const hr_tensor* item) const;
 
-  ListStorage* storage_;
+  ListStorage* storage_ = nullptr;
   int64_t length_;
   TensorList *before_ = nullptr, *after_ = nullptr;  // the lists of the same storage
 };
@@ -102,8 +81,7 @@ void destroy_list_kernel(void* dtype);
 inline hr_dtype list_dtype(void* state) { return *static_cast<hr_dtype*>(state); }
 
 // Puts `list` into a variant scalar; a null list means that an error is recorded.
-hr_code finish_list(const hr_tensor* output, TensorList* list);
-using OwnedList = std::unique_ptr<TensorList>;
+hr_code finish_list(const hr_tensor* output, OwnedList list);
 hr_code prepare_list(void*, hr_request* r);  // a kernel whose output 0 is one list
 
 // Merges the requested element shape with that of item i, which must give a complete shape.
@@ -118,7 +96,7 @@ hr_code add_lists(hr_ctx* ctx, int32_t n, const hr_tensor* const* in, const hr_t
 hr_code add_to_tensor(hr_ctx* ctx, const hr_tensor& item, hr_tensor* sum);
 
 // Puts a list into a variant scalar, and destroys what was there.
-void put_list(const hr_tensor* variant, TensorList* list);
+void put_list(const hr_tensor* variant, OwnedList list);
 
 }  // namespace hr
 

@@ -96,27 +96,11 @@ hr_code compute_gather(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
 
 // ---- lists of the rows of a tensor -------------------------------------------------------------
 
-// Rows begin to end of a tensor; with `whole`, as a tensor of the same rank, else without the first
-// dimension. Shares its memory.
-hr_tensor rows_of(const hr_tensor* t, int64_t begin, int64_t end, bool whole) {
-  hr_tensor rows = *t;
-  const int64_t bytes = t->dims[0] ? t->bytes / t->dims[0] : 0;
-  rows.data = static_cast<char*>(t->data) + begin * bytes;
-  rows.bytes = (end - begin) * bytes;
-  if (whole) {
-    rows.dims[0] = end - begin;
-  } else {
-    --rows.rank;
-    std::copy(t->dims + 1, t->dims + t->rank, rows.dims);
-  }
-  return rows;
-}
-
 hr_code start_list(hr_ctx* ctx, hr_dtype dtype, const hr_tensor* element_shape, int64_t n,
                    OwnedList* list) {
   PartialShape shape;
   if (hr_code code = read_partial_shape(ctx, element_shape, &shape)) return code;
-  list->reset(TensorList::empty(ctx, dtype, shape));
+  *list = TensorList::empty(dtype, shape);
   return (*list)->append_unset(ctx, n);
 }
 
@@ -134,10 +118,10 @@ hr_code compute_from_tensor(hr_ctx* ctx, void* state, void*, const hr_tensor* co
   if (hr_code code = start_list(ctx, list_dtype(state), in[1], 0, &list)) return code;
   for (int64_t i = 0; i < in[0]->dims[0]; ++i) {
     poll_at(ctx, i);
-    const hr_tensor row = rows_of(in[0], i, i + 1, false);
+    const hr_tensor row = rows_of(*in[0], i, i + 1, false);
     if (hr_code code = list->append(ctx, &row)) return code;
   }
-  return finish_list(out[0], list.release());
+  return finish_list(out[0], std::move(list));
 }
 
 // Sets items by index to the rows of a tensor.
@@ -153,10 +137,10 @@ hr_code scatter(hr_ctx* ctx, OwnedList list, const hr_tensor* t, const hr_tensor
                       (long long)at, (long long)list->length());
       break;
     }
-    const hr_tensor row = rows_of(t, i, i + 1, false);
+    const hr_tensor row = rows_of(*t, i, i + 1, false);
     code = list->set(ctx, at, &row);
   }
-  return code ? code : finish_list(out, list.release());
+  return code ? code : finish_list(out, std::move(list));
 }
 
 hr_code check_scatter(hr_ctx* ctx, const hr_tensor* t, const hr_tensor* indices) {
@@ -205,7 +189,7 @@ hr_code compute_scatter_into(hr_ctx* ctx, void* state, void*, const hr_tensor* c
   if (hr_code code = check_scatter(ctx, in[1], in[2])) return code;
   int64_t n = list->length();
   for (int64_t i = 0; i < hr_elements(in[2]); ++i) n = std::max(n, int_at(in[2], i) + 1);
-  OwnedList changed(list->resized(ctx, n));
+  OwnedList changed = list->resized(ctx, n);
   return changed ? scatter(ctx, std::move(changed), in[1], in[2], out[0]) : HR_RESOURCE_EXHAUSTED;
 }
 
@@ -232,7 +216,10 @@ hr_code concat(hr_ctx* ctx, const TensorList* list, PartialShape shape, const hr
                          "no size for it.",
                          (long long)i);
     lengths.push_back(item.dims[0]);
-    total += item.dims[0];
+    if (__builtin_add_overflow(total, item.dims[0], &total))
+      return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
+                         "The sizes of the first dimension add up to more than 2^63 at index %lld.",
+                         (long long)i);
     item.dims[0] = -1;
     if (rows.rank > 0) rows.dims[0] = -1;
     if (!rows.merge(item))
@@ -319,11 +306,11 @@ hr_code compute_split(hr_ctx* ctx, void* state, void*, const hr_tensor* const* i
   int64_t begin = 0;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t end = begin + int_at(in[2], i);
-    const hr_tensor rows = rows_of(in[0], begin, end, true);
+    const hr_tensor rows = rows_of(*in[0], begin, end, true);
     begin = end;
     if (hr_code code = list->append(ctx, &rows)) return code;
   }
-  return finish_list(out[0], list.release());
+  return finish_list(out[0], std::move(list));
 }
 
 // ---- tensors of lists --------------------------------------------------------------------------
@@ -352,7 +339,7 @@ hr_code compute_push_batch(hr_ctx* ctx, void* state, void*, const hr_tensor* con
     const hr_tensor handle = scalar_at(in[0], i), to = scalar_at(out[0], i);
     const TensorList* list = TensorList::of(ctx, &handle, list_dtype(state));
     if (!list) return HR_INVALID_ARGUMENT;
-    const hr_tensor row = rows_of(in[1], i, i + 1, false);
+    const hr_tensor row = rows_of(*in[1], i, i + 1, false);
     if (hr_code code = finish_list(&to, list->with(ctx, &row))) return code;
   }
   return HR_OK;
@@ -370,10 +357,10 @@ hr_code compute_concat_lists(hr_ctx* ctx, void* state, void*, const hr_tensor* c
     const TensorList* a = TensorList::of(ctx, &first, list_dtype(state));
     const TensorList* b = a ? TensorList::of(ctx, &second, list_dtype(state)) : nullptr;
     if (!b) return HR_INVALID_ARGUMENT;
-    OwnedList joined(a->resized(ctx, a->length()));
+    OwnedList joined = a->resized(ctx, a->length());
     if (!joined) return HR_RESOURCE_EXHAUSTED;
     if (hr_code code = joined->extend(ctx, *b)) return code;
-    if (hr_code code = finish_list(&to, joined.release())) return code;
+    if (hr_code code = finish_list(&to, std::move(joined))) return code;
   }
   return HR_OK;
 }
