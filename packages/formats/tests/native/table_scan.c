@@ -31,6 +31,7 @@ static hr_table_code scan(const uint8_t* data, uint64_t size, uint8_t* scratch) 
     hr_table_get(&table, "k050", 4, scratch, &value, &value_size);
     code = hr_table_walk(&table, scratch, visit, NULL);
   }
+  hr_table_close(&table);
   if (print) printf("end %d %llu\n", code, (unsigned long long)table.offset);
   return code;
 }
@@ -73,6 +74,7 @@ int main(int argc, char** argv) {
     while (count < 62 && hr_block_next(&table, &index) == HR_TABLE_OK)
       if (hr_table_handle(&table, &index, &blocks[count], &blocks[count + 1]) == HR_TABLE_OK)
         count += 2;
+    hr_table_close(&table);
     for (bit = 0; bit < size * 8; ++bit) {
       uint8_t* copy = (uint8_t*)malloc(size);
       memcpy(copy, data, size);

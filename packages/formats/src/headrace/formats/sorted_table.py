@@ -15,12 +15,11 @@ import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from headrace.formats import wire
+from headrace.formats import snappy, wire
 from headrace.formats.errors import (
     DataLossError,
     InvalidArgumentError,
     NotFoundError,
-    UnimplementedError,
 )
 from headrace.formats.masked_crc import crc32c, mask
 from headrace.formats.wire import encode_varint
@@ -152,7 +151,7 @@ class TableReader:
       data: contents of the file, as bytes or a memory map.
       path: path of the file, for errors.
     Raises: DataLossError, with path and offset, if the data is not a table or its index is
-      corrupted; UnimplementedError for a compressed index.
+      corrupted.
     """
 
     def __init__(self, data: Any, path: str = "<table>") -> None:
@@ -191,7 +190,7 @@ class TableReader:
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         """Yields all (key, value) in order.
 
-        Raises: DataLossError at the first corrupted block; UnimplementedError at a compressed one.
+        Raises: DataLossError at the first corrupted block.
         """
         last: bytes | None = None
         for last_of_block, handle_bytes in self._index:
@@ -209,7 +208,7 @@ class TableReader:
     def get(self, key: bytes) -> bytes | None:
         """Returns the value of a key, or None.
 
-        Raises: DataLossError if its block is corrupted; UnimplementedError if it is compressed.
+        Raises: DataLossError if its block is corrupted.
         """
         for last_of_block, handle_bytes in self._index:
             if key <= last_of_block:
@@ -246,15 +245,13 @@ class TableReader:
                 offset, f"the block has CRC {actual:#010x} but {stored:#010x} is stored"
             )
         if trailer[0] == _SNAPPY:
-            raise UnimplementedError(
-                None,
-                None,
-                f"{self.path}: the block at byte {offset} is compressed with Snappy, which "
-                "Headrace cannot read: write the table without compression",
-                path=self.path,
-                offset=offset,
-            )
-        if trailer[0] != _UNCOMPRESSED:
+            try:
+                block = snappy.unpack(block)
+            except ValueError as error:
+                raise self._data_loss(
+                    offset, f"the compressed block is corrupted: {error}"
+                ) from None
+        elif trailer[0] != _UNCOMPRESSED:
             raise self._data_loss(offset, f"the block has unknown compression {trailer[0]}")
         try:
             yield from _block_entries(block)

@@ -85,6 +85,7 @@ static inline void hr_bundle_close(hr_bundle* bundle) {
     for (i = 0; i < bundle->num_shards; ++i) hr_bundle_unmap(&bundle->shards[i]);
   free(bundle->shards);
   free(bundle->scratch);
+  hr_table_close(&bundle->table);
   hr_bundle_unmap(&bundle->index);
   bundle->shards = NULL;
   bundle->scratch = NULL;
@@ -96,7 +97,7 @@ static inline hr_bundle_code hr_bundle_from_table(hr_bundle* bundle, hr_table_co
   char path[HR_BUNDLE_PATH_BYTES + 64];
   snprintf(path, sizeof path, "%s.index", bundle->prefix);
   return hr_bundle_fail(bundle,
-                        code == HR_TABLE_COMPRESSED ? HR_BUNDLE_UNIMPLEMENTED : HR_BUNDLE_DATA_LOSS,
+                        code == HR_TABLE_NO_MEMORY ? HR_BUNDLE_NO_MEMORY : HR_BUNDLE_DATA_LOSS,
                         path, bundle->table.offset, bundle->table.what);
 }
 

@@ -1,11 +1,15 @@
 /* Reads LevelDB's sorted tables from memory. Header only; the C counterpart of sorted_table.py.
  *
- * The reader does not allocate: the caller provides a buffer of HR_TABLE_MAX_KEY bytes for the
- * current key. Every read is checked against the size of the file. */
+ * The caller provides a buffer of HR_TABLE_MAX_KEY bytes for the current key. Only compressed
+ * blocks are allocated, until hr_table_close. Every read is checked against the size of the file.
+ */
 #ifndef HEADRACE_TABLE_READER_H
 #define HEADRACE_TABLE_READER_H
 
+#include <stdlib.h>
+
 #include "crc32c.h"
+#include "snappy.h"
 #include "wire.h"
 
 #ifdef __cplusplus
@@ -22,14 +26,21 @@ typedef enum {
   HR_TABLE_OK = 0,
   HR_TABLE_END = 1,       /* no further entry, or no such key */
   HR_TABLE_CORRUPTED = 2, /* at `offset`, for the reason `what` */
-  HR_TABLE_COMPRESSED = 3 /* a block is compressed, which is not supported */
+  HR_TABLE_NO_MEMORY = 3
 } hr_table_code;
+
+/* A block that was compressed; its bytes follow. */
+typedef struct hr_unpacked_block {
+  struct hr_unpacked_block* next;
+  uint64_t offset, size; /* `offset` in the file */
+} hr_unpacked_block;
 
 typedef struct {
   const uint8_t* data; /* contents of the file */
   uint64_t size;
   uint64_t index_offset, index_size; /* the index block, after its CRC check */
-  uint64_t offset;                   /* of the last corruption */
+  hr_unpacked_block* unpacked;
+  uint64_t offset; /* of the last corruption */
   const char* what;
 } hr_table;
 
@@ -59,7 +70,46 @@ static inline int hr_load_varint(const uint8_t* data, uint64_t end, uint64_t* po
          !(*position - begin == 10 && data[*position - 1] > 1);
 }
 
-/* Checks bounds, CRC and compression of a block. */
+static inline void hr_table_close(hr_table* table) {
+  while (table->unpacked) {
+    hr_unpacked_block* block = table->unpacked;
+    table->unpacked = block->next;
+    free(block);
+  }
+}
+
+/* Returns the block at an offset that was compressed, or null. */
+static inline const hr_unpacked_block* hr_table_unpacked(const hr_table* table, uint64_t offset) {
+  const hr_unpacked_block* block = table->unpacked;
+  while (block && block->offset != offset) block = block->next;
+  return block;
+}
+
+static inline hr_table_code hr_table_unpack(hr_table* table, uint64_t offset, uint64_t size) {
+  const uint8_t* data = table->data + offset;
+  uint64_t position, unpacked;
+  hr_unpacked_block* block;
+  if (hr_table_unpacked(table, offset)) return HR_TABLE_OK;
+  if (!hr_snappy_size(data, size, &position, &unpacked))
+    return hr_table_corrupted(table, offset, "the size of the compressed block is corrupted");
+  block = (hr_unpacked_block*)malloc(sizeof *block + (size_t)unpacked);
+  if (!block) {
+    table->offset = offset;
+    table->what = "no memory";
+    return HR_TABLE_NO_MEMORY;
+  }
+  if (!hr_snappy_unpack(data, size, position, (uint8_t*)(block + 1), unpacked)) {
+    free(block);
+    return hr_table_corrupted(table, offset, "the compressed block is corrupted");
+  }
+  block->offset = offset;
+  block->size = unpacked;
+  block->next = table->unpacked;
+  table->unpacked = block;
+  return HR_TABLE_OK;
+}
+
+/* Checks bounds and CRC of a block, and unpacks a compressed one. */
 static inline hr_table_code hr_table_block(hr_table* table, uint64_t offset, uint64_t size,
                                            uint64_t named_at) {
   uint64_t limit = table->size - HR_TABLE_FOOTER_BYTES;
@@ -68,11 +118,7 @@ static inline hr_table_code hr_table_block(hr_table* table, uint64_t offset, uin
     return hr_table_corrupted(table, named_at, "a block does not fit the file");
   if (hr_masked_crc32c(block, (size_t)size + 1) != hr_load_u32(block + size + 1))
     return hr_table_corrupted(table, offset, "the CRC of the block is wrong");
-  if (block[size] == 1) {
-    table->offset = offset;
-    table->what = "the block is compressed with Snappy, which Headrace cannot read";
-    return HR_TABLE_COMPRESSED;
-  }
+  if (block[size] == 1) return hr_table_unpack(table, offset, size);
   if (block[size] != 0)
     return hr_table_corrupted(table, offset, "the block has unknown compression");
   return HR_TABLE_OK;
@@ -81,7 +127,9 @@ static inline hr_table_code hr_table_block(hr_table* table, uint64_t offset, uin
 static inline hr_table_code hr_block_begin(hr_table* table, hr_block_cursor* cursor, uint8_t* key,
                                            uint64_t offset, uint64_t size) {
   uint64_t restarts;
-  cursor->block = table->data + offset;
+  const hr_unpacked_block* unpacked = hr_table_unpacked(table, offset);
+  if (unpacked) size = unpacked->size;
+  cursor->block = unpacked ? (const uint8_t*)(unpacked + 1) : table->data + offset;
   cursor->block_offset = offset;
   cursor->position = 0;
   cursor->budget = (uint64_t)HR_TABLE_MAX_EXPANSION * size + HR_TABLE_MAX_KEY;
