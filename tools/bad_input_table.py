@@ -25,7 +25,7 @@ def table() -> str:
     from all_cases import CASES
     from bad_case import outcome
 
-    parts = [HEAD]
+    parts = [HEAD.rstrip("\n")]
     for section, cases in groupby(CASES, lambda case: case.section):
         parts.append(f"\n## {section}\n\n| what is wrong | error | code | message | offset |")
         parts.append("|---|---|---|---|---|")

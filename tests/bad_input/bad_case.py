@@ -71,6 +71,7 @@ def outcome(case: Case, folder: Path) -> Outcome:
 def _described(case: Case, error: Exception, folder: Path) -> Outcome:
     message = error.message if isinstance(error, OpError) else str(error)
     message = message.replace(str(folder), "DIR")
+    message = message.replace(": Wire format was corrupt", "")  # newer versions of protobuf say it
     for file in _LINE.findall(message):
         assert Path(case.run.__code__.co_filename).stem == file, (case.what, message)
     message = _LINE.sub("your_program.py:LINE", message)

@@ -1,6 +1,6 @@
-"""Calls that TensorFlow 1.15 refuses or accepts when the graph is built; `m` is the library.
+"""Calls that TensorFlow 1.15 rejects or accepts when the graph is built; `m` is the library.
 
-REFUSED maps a call to the class of its error, and to words that the message contains.
+REJECTED maps a call to the class of its error, and to words that the message contains.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _mask(m: Any, mask: Any) -> Any:
     return m.boolean_mask(m.zeros([2, 3]), mask)
 
 
-REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
+REJECTED: dict[str, tuple[Any, type[Exception], str]] = {
     "the axis of one value": (
         lambda m: m.concat(0, [m.zeros([2]), m.zeros([2])]), ValueError, ""),
     "a text as axis of one value": (lambda m: m.concat([m.zeros([2])], "x"), TypeError, "int32"),
@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         "strings to strings"),
 }  # fmt: skip
 
-# What TensorFlow 1.15 builds and 2.x refuses: in Python, bools are numbers.
+# What TensorFlow 1.15 builds and 2.x rejects: in Python, bools are numbers.
 ACCEPTED_BY_1 = {
     "a bool as a float": lambda m: m.constant(True, m.float32),
     "a bool in a list": lambda m: m.constant([True, 2], m.int32),

@@ -1,18 +1,18 @@
-"""What is refused when the graph is built, and what is built for unknown shapes."""
+"""What is rejected when the graph is built, and what is built for unknown shapes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from calls_judged import ACCEPTED, ACCEPTED_BY_1, REFUSED
+from calls_judged import ACCEPTED, ACCEPTED_BY_1, REJECTED
 
 import headrace.graph as hr
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_wrong_call_is_refused_when_the_graph_is_built(name: str) -> None:
-    call, kind, words = REFUSED[name]
+@pytest.mark.parametrize("name", REJECTED)
+def test_a_wrong_call_is_rejected_when_the_graph_is_built(name: str) -> None:
+    call, kind, words = REJECTED[name]
     with pytest.raises(kind) as caught:
         call(hr)
     assert words in str(caught.value)
@@ -41,10 +41,10 @@ def _needs_keras(name: str) -> None:
 
 @pytest.mark.peer
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", REFUSED)
-def test_tensorflow_refuses_the_same(name: str, tf: Any) -> None:
+@pytest.mark.parametrize("name", REJECTED)
+def test_tensorflow_rejects_the_same(name: str, tf: Any) -> None:
     _needs_keras(name)
-    call, kind, _ = REFUSED[name]
+    call, kind, _ = REJECTED[name]
     with tf.Graph().as_default(), pytest.raises(kind):
         call(tf)
 

@@ -321,12 +321,12 @@ def test_compressed_csv_files(tmp_path):
         ({"column_names": ["a", "b"]}, "CSV row has different number of fields than expected"),
     ],
 )
-def test_columns_that_do_not_fit_are_refused(table, options, words):
+def test_columns_that_do_not_fit_are_rejected(table, options, words):
     with pytest.raises(ValueError, match=words):
         E.make_csv_dataset(str(table), 2, **options)
 
 
-def test_files_that_do_not_fit_are_refused(table, tmp_path):
+def test_files_that_do_not_fit_are_rejected(table, tmp_path):
     (tmp_path / "b.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="Files have different column names in the header row."):
         E.make_csv_dataset(str(tmp_path / "*.csv"), 2)

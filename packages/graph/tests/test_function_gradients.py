@@ -1,4 +1,4 @@
-"""Gradients of calls: which nodes they add, and what they refuse. tests/functions runs them."""
+"""Gradients of calls: which nodes they add, and what they reject. tests/functions runs them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_all_calls_of_a_function_share_its_gradient(graph):
     assert len(graph._functions) == 2
 
 
-def test_a_random_number_in_a_branch_is_refused(graph):
+def test_a_random_number_in_a_branch_is_rejected(graph):
     f = hr.function(lambda x: hr.cond(x > 0.0, lambda: x * hr.random_uniform([]), lambda: x))
     x = hr.constant(1.0)
     with pytest.raises(LookupError, match="RandomUniform.* is stateful and in a branch"):

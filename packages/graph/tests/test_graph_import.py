@@ -75,7 +75,7 @@ BAD = {
         "colocated with unknown node 'gone'",
     ),
     "device": (X[:-1] + 'device: "/nonsense:1" }', "nonsense"),
-    "consumer": (X + "versions { producer: 9999 min_consumer: 9999 }", "wants a reader of version"),
+    "consumer": (X + "versions { producer: 9999 min_consumer: 9999 }", "requires a reader"),
 }  # fmt: skip
 
 

@@ -208,11 +208,11 @@ def test_the_library_names_gradients(monkeypatch):
     found.extend(message.SerializeToString())
     assert found.library.gradient_of(NameAttrList(name="Twice")) == "Gradient"
 
-    def refuse(library, function):
+    def reject(library, function):
         named = FunctionDefLibrary.FromString(library).gradient
         raise LookupError(f"no gradient beside {[g.gradient_func for g in named]}")
 
-    monkeypatch.setattr(function_body, "find_service", lambda *_: refuse)
+    monkeypatch.setattr(function_body, "find_service", lambda *_: reject)
     with pytest.raises(NotFoundError, match=r"no gradient beside \['Gradient'\]"):
         found.library.gradient_of(NameAttrList(name="Other"))
     malformed = b"\x12\x03\x12\x01\xff"  # library { gradient: a byte that is no GradientDef }

@@ -85,7 +85,7 @@ def test_a_tensor_of_images_has_its_samples_and_svg_is_never_shown(client: Panel
 
 def test_an_image_too_large_to_decode_is_rejected(client: PanelClient) -> None:
     (item,) = items(client, "bomb")
-    assert "30000 x 30000 pixels" in item["refused"]
+    assert "30000 x 30000 pixels" in item["too_large"]
     got = client.client.get(f"/api/v1/blob/{item['id']}")
     assert got.status_code == 422 and b"30000 x 30000" in got.data
 

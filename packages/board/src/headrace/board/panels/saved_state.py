@@ -18,7 +18,7 @@ _MAX_DEPTH = 50
 
 
 class SavedStatePanel(Panel):
-    """Serves the documents of the state file; without one there are none and PUT is refused."""
+    """Serves the documents of the state file; without one there are none and PUT is rejected."""
 
     name = "saved_state"
 

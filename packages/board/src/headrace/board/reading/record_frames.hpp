@@ -92,7 +92,7 @@ class RecordFrames {
     const uint64_t end = candidate_ >= 0 ? uint64_t(candidate_) : size_;
     return {lost_kind_, uint64_t(lost_from_), end - uint64_t(lost_from_), 1};
   }
-  void refuse(const Gap& gap) {
+  void reject(const Gap& gap) {
     gaps.push_back(gap);
     ++gaps_ever_;
   }
@@ -151,7 +151,7 @@ class RecordFrames {
       const bool followed = follows_a_record(offset + whole);
       wasted_ += length;
       if (followed) {
-        refuse({kPayload, offset, whole, 1});
+        reject({kPayload, offset, whole, 1});
         offset += whole;
       } else {
         lose(kPayload, offset + HR_RECORD_HEADER_BYTES);
@@ -238,7 +238,7 @@ class RecordFrames {
   }
 
   bool found(uint64_t at) {
-    refuse({lost_kind_, uint64_t(lost_from_), at - uint64_t(lost_from_), 1});
+    reject({lost_kind_, uint64_t(lost_from_), at - uint64_t(lost_from_), 1});
     offset = at;
     lost_from_ = candidate_ = -1;
     return true;

@@ -144,7 +144,7 @@ class RecordFrames:
         finally:
             self._block = b""
 
-    def refuse(self, gap: Gap) -> None:
+    def reject(self, gap: Gap) -> None:
         """Counts an intact record that is not an event."""
         self._note(gap)
 

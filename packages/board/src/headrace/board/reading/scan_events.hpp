@@ -105,7 +105,7 @@ class EventScanner {
       try {
         walk(frame);
       } catch (const Malformed&) {
-        frames.refuse({kEvent, frame.offset, HR_RECORD_FRAME_BYTES + frame.data.size(), 1});
+        frames.reject({kEvent, frame.offset, HR_RECORD_FRAME_BYTES + frame.data.size(), 1});
         continue;
       }
       ++records;
@@ -317,7 +317,7 @@ class EventScanner {
       drop(offset);
       return nullptr;
     }
-    if (tag.size() > kMaxNameBytes) frames.refuse({kName, offset, 0, 1});
+    if (tag.size() > kMaxNameBytes) frames.reject({kName, offset, 0, 1});
     name_bytes_ += cut.size();
     // The key points into a string with a stable address.
     keys_.push_back(std::make_unique<std::string>(cut));

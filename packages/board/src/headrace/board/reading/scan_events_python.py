@@ -101,7 +101,7 @@ class EventScanner:
                 event = walk.walk_event(block, start, end, self._plain)
             except MalformedError:
                 size = end - start
-                self._frames.refuse(Gap("event", offset, FRAME_BYTES + size, 1))
+                self._frames.reject(Gap("event", offset, FRAME_BYTES + size, 1))
                 continue
             records += 1
             if event.wall > last_wall:
@@ -227,7 +227,7 @@ class EventScanner:
             return None
         if len(tag) > MAX_NAME_BYTES:
             tag = tag[:MAX_NAME_BYTES]
-            self._frames.refuse(Gap("name", offset, 0, 1))
+            self._frames.reject(Gap("name", offset, 0, 1))
         self._name_bytes += len(tag)
         self._names[tag] = name = _Name(tag)
         return name

@@ -127,7 +127,7 @@ def item_document(item: Item) -> dict[str, Any]:
     if not media.seconds and item.frames and item.sample_rate:
         document["seconds"] = item.frames / item.sample_rate
     if media.too_large:
-        document["refused"] = too_large_text(media)
+        document["too_large"] = too_large_text(media)
     return document
 
 

@@ -68,9 +68,9 @@ def enforce_access(app: Flask, access: Access) -> None:
 
     @app.before_request
     def check() -> WerkzeugResponse | None:
-        refused = rejection(access)
-        if refused is not None:
-            status, why = refused
+        rejected = rejection(access)
+        if rejected is not None:
+            status, why = rejected
             return Response(dump_json({"error": why}), status, content_type="application/json")
         if access.token is not None and request.path == "/" and "t" in request.args:
             return _with_cookie(access.token)

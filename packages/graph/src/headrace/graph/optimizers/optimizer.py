@@ -269,7 +269,7 @@ class Optimizer:
                 isinstance(value, Tensor)
                 and value is not grad
                 and value.dtype.base_dtype is not dtype
-                and value.dtype.base_dtype is not string  # the update op refuses it
+                and value.dtype.base_dtype is not string  # the update op rejects it
             ):
                 value = op("Cast", value, DstT=dtype)
             arguments.append(value)

@@ -123,8 +123,8 @@ class _Import:
             raise InvalidGraphError(
                 None,
                 None,
-                f"this GraphDef wants a reader of version {versions.min_consumer} at least, this "
-                f"one is {GRAPH_DEF_VERSION}: update headrace-graph",
+                f"this GraphDef requires a reader of version {versions.min_consumer} at least; "
+                f"this one is {GRAPH_DEF_VERSION}: update headrace-graph",
             )
         if versions.producer < GRAPH_DEF_VERSION_MIN_PRODUCER:
             raise InvalidGraphError(

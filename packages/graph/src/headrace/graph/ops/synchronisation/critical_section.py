@@ -104,7 +104,7 @@ class CriticalSection:
 
         Args:
           fn: function without arguments; it returns a structure of tensors and operations.
-          exclusive_resource_access: refuse graphs in which another critical section uses the
+          exclusive_resource_access: reject graphs in which another critical section uses the
             resources that fn uses, since the two do not exclude each other.
         Returns: the structure that fn returns, of tensors that are ready once the mutex is free.
         Raises: ValueError if fn uses this section itself, or for resources of another section.

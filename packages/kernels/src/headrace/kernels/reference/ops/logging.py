@@ -1,4 +1,4 @@
-"""Ops that look at values and say something, or refuse to go on."""
+"""Ops that look at values and report on them, or fail the run."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ inline void stage(hr_ctx* ctx, void* state, void*, const hr_tensor* const* input
     if (code != HR_OK) return done(argument, code);
     tuple.bytes += staged_bytes(inputs[i]);
   }
-  const std::string refusal = object_of_state<StagingArea>(state)->limits.refusal(tuple.bytes);
-  if (!refusal.empty()) return done(argument, fail_text(ctx, HR_RESOURCE_EXHAUSTED, refusal));
+  const std::string rejection = object_of_state<StagingArea>(state)->limits.rejection(tuple.bytes);
+  if (!rejection.empty()) return done(argument, fail_text(ctx, HR_RESOURCE_EXHAUSTED, rejection));
   StagingArea::submit(std::move(one));
 }
 
@@ -167,8 +167,8 @@ inline hr_code fill_tuple(hr_ctx* ctx, const StagingMap* map, const hr_tensor* c
     tuple.present[index] = 1;
     w->bytes += staged_bytes(values[i]);
   }
-  const std::string refusal = map->limits.refusal(w->bytes);
-  return refusal.empty() ? HR_OK : fail_text(ctx, HR_RESOURCE_EXHAUSTED, refusal);
+  const std::string rejection = map->limits.rejection(w->bytes);
+  return rejection.empty() ? HR_OK : fail_text(ctx, HR_RESOURCE_EXHAUSTED, rejection);
 }
 
 inline hr_code check_key(hr_ctx* ctx, const hr_tensor* key) {

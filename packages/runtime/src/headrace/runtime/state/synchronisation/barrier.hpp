@@ -31,7 +31,7 @@ class Barrier : public Waitable<Barrier, Waiter> {
   Barrier() { spec.order = QueueOrder::kLeast; }
   static constexpr size_t kFirstComponent = 2;
 
-  // Adds values until one is refused.
+  // Adds values until one is rejected.
   hr_code insert(hr_ctx* ctx, const BarrierInsertion& insertion) {
     hr_code code = HR_OK;
     change([&](Waiters*) { code = insert_all(ctx, insertion); });

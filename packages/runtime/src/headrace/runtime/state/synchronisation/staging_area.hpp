@@ -20,7 +20,7 @@ struct StagingLimits {
            (bytes == 0 || held_bytes + new_bytes <= bytes);
   }
   // The error of a tuple that never fits; empty: it may fit.
-  std::string refusal(int64_t new_bytes) const {
+  std::string rejection(int64_t new_bytes) const {
     if (bytes == 0 || new_bytes <= bytes) return std::string();
     return "Attempted to insert tensors with combined size of '" + std::to_string(new_bytes) +
            "' bytes into Staging Area with a memory limit of '" + std::to_string(bytes) + "'.";

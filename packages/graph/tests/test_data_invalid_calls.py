@@ -1,4 +1,4 @@
-"""What hr.data refuses while the graph is built, with TensorFlow 1.15's classes and words."""
+"""What hr.data rejects while the graph is built, with TensorFlow 1.15's classes and words."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def of_another_graph():
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_is_refused(case):
+def test_is_rejected(case):
     build, kind, words = CASES[case]
     with pytest.raises(kind, match=words):
         build()
