@@ -19,6 +19,10 @@ TYPE_NUMBERS = {
     "float8_e5m2fnuz": 28, "int4": 29, "uint4": 30, "int2": 31, "uint2": 32,
 }  # fmt: skip
 TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
+FLAGS = (
+    "stateful", "commutative", "aggregate", "uninitialized_ok", "shape_only", "view", "data_shape",
+    "internal",
+)  # fmt: skip
 
 
 class _NoDefault:
@@ -199,6 +203,52 @@ class Signature(_Record):
         raise KeyError(name)
 
     def __str__(self) -> str:
-        from headrace.formats.signature_language import print_signature
+        """The line of the catalogue, which signature_language.parse_signature reads."""
+        parts = [f"{arg.name}: {_type_text(arg)}" for arg in self.inputs]
+        if self.attrs:
+            parts.append("*")
+            parts.extend(_attr_text(attr) for attr in self.attrs)
+        outputs = ", ".join(f"{arg.name}: {_type_text(arg)}" for arg in self.outputs)
+        flags = [flag for flag in FLAGS if getattr(self, flag)]
+        if self.shape_rule:
+            flags.append(f"shape={self.shape_rule}")
+        tail = f" [{', '.join(flags)}]" if flags else ""
+        return f"{self.name}({', '.join(parts)}) -> ({outputs}){tail}"
 
-        return print_signature(self)
+
+def _type_text(arg: Arg) -> str:
+    text = arg.type_attr or arg.type_list_attr or TYPE_NAMES[arg.dtype]
+    if arg.is_ref:
+        text = f"Ref({text})"
+    return f"{arg.number_attr} * {text}" if arg.number_attr else text
+
+
+def _attr_text(attr: Attr) -> str:
+    is_list = attr.kind.startswith("list(")
+    kind = attr.kind[5:-1] if is_list else attr.kind
+    text = kind
+    if attr.allowed:
+        text = "{" + ", ".join(_value_text(value, kind) for value in attr.allowed) + "}"
+    if is_list:
+        text = f"list({text})"
+    if attr.minimum is not None:
+        text += f" >= {attr.minimum}"
+    if attr.default is NO_DEFAULT:
+        return f"{attr.name}: {text}"
+    if is_list:
+        default = "[" + ", ".join(_value_text(value, kind) for value in attr.default) + "]"
+    else:
+        default = _value_text(attr.default, kind)
+    return f"{attr.name}: {text} = {default}"
+
+
+def _value_text(value: Any, kind: str) -> str:
+    if kind == "type":
+        return TYPE_NAMES[value]
+    if kind == "shape":
+        if value is None:
+            return "?"
+        return "[" + ", ".join("-1" if d is None else str(d) for d in value) + "]"
+    if kind == "tensor":
+        return f"{TYPE_NAMES[value.dtype]}[{', '.join(map(str, value.values))}]"
+    return repr(value)

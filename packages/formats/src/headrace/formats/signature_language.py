@@ -1,4 +1,4 @@
-"""Parses and prints the one-line signature language of the op catalogue:
+"""Parses the one-line signature language of the op catalogue:
 
 Name(in: TYPE, *, attr: KIND = DEFAULT) -> (out: TYPE) [flag, shape=rule]
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from headrace.formats.op_signature import (
+    FLAGS,
     NO_DEFAULT,
-    TYPE_NAMES,
     TYPE_NUMBERS,
     Arg,
     Attr,
@@ -23,10 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_FLAGS = (
-    "stateful", "commutative", "aggregate", "uninitialized_ok", "shape_only", "view", "data_shape",
-    "internal",
-)  # fmt: skip
 _SCALAR_KINDS = ("int", "float", "bool", "string", "shape", "tensor", "func")
 
 
@@ -225,65 +221,10 @@ def _parse_flags(reader: _TokenStream) -> tuple[list[str], str]:
             flag = reader.name()
             if flag == "shape" and reader.accept("="):
                 rule = reader.name()
-            elif flag in _FLAGS:
+            elif flag in FLAGS:
                 flags.append(flag)
             else:
                 raise SignatureError(
-                    f"unknown flag {flag!r}; the flags are {', '.join(_FLAGS)}, shape="
+                    f"unknown flag {flag!r}; the flags are {', '.join(FLAGS)}, shape="
                 )
     return flags, rule
-
-
-# ---- printing ----------------------------------------------------------------------------------
-
-
-def print_signature(signature: Signature) -> str:
-    """Prints a signature as a line that parses to the same signature."""
-    parts = [f"{arg.name}: {_print_type(arg)}" for arg in signature.inputs]
-    if signature.attrs:
-        parts.append("*")
-        parts.extend(_print_attr(attr) for attr in signature.attrs)
-    outputs = ", ".join(f"{arg.name}: {_print_type(arg)}" for arg in signature.outputs)
-    flags = [flag for flag in _FLAGS if getattr(signature, flag)]
-    if signature.shape_rule:
-        flags.append(f"shape={signature.shape_rule}")
-    tail = f" [{', '.join(flags)}]" if flags else ""
-    return f"{signature.name}({', '.join(parts)}) -> ({outputs}){tail}"
-
-
-def _print_type(arg: Arg) -> str:
-    text = arg.type_attr or arg.type_list_attr or TYPE_NAMES[arg.dtype]
-    if arg.is_ref:
-        text = f"Ref({text})"
-    return f"{arg.number_attr} * {text}" if arg.number_attr else text
-
-
-def _print_attr(attr: Attr) -> str:
-    is_list = attr.kind.startswith("list(")
-    kind = attr.kind[5:-1] if is_list else attr.kind
-    text = kind
-    if attr.allowed:
-        text = "{" + ", ".join(_print_value(value, kind) for value in attr.allowed) + "}"
-    if is_list:
-        text = f"list({text})"
-    if attr.minimum is not None:
-        text += f" >= {attr.minimum}"
-    if attr.default is NO_DEFAULT:
-        return f"{attr.name}: {text}"
-    if is_list:
-        default = "[" + ", ".join(_print_value(value, kind) for value in attr.default) + "]"
-    else:
-        default = _print_value(attr.default, kind)
-    return f"{attr.name}: {text} = {default}"
-
-
-def _print_value(value: Any, kind: str) -> str:
-    if kind == "type":
-        return TYPE_NAMES[value]
-    if kind == "shape":
-        if value is None:
-            return "?"
-        return "[" + ", ".join("-1" if d is None else str(d) for d in value) + "]"
-    if kind == "tensor":
-        return f"{TYPE_NAMES[value.dtype]}[{', '.join(map(str, value.values))}]"
-    return repr(value)
