@@ -23,6 +23,7 @@ _FAMILIES = {
     "tensor_lists": "tests/ops/test_tensor_lists.py: against lists of Python",
 }
 ELSEWHERE = {
+    "DeserializeSparse": "tests/data/test_sparse_variants.py: what SerializeSparse took",
     **dict.fromkeys("SaveV2 RestoreV2 MergeV2Checkpoints".split(), _FILES),
     **dict.fromkeys("ReadFile WriteFile MatchingFiles".split(), _FILES),
     **dict.fromkeys("ShardedFilename ShardedFilespec".split(), _FILES),

@@ -41,8 +41,8 @@ HeldTensor hold(hr_ctx* ctx, const hr_tensor* value, hr_code* code);
 // A new tensor of zeros, empty strings, no resources or empty variants. The shape is complete.
 HeldTensor zeros(hr_ctx* ctx, hr_dtype dtype, const PartialShape& shape, hr_code* code);
 
-// Rows begin to end of a tensor, which share its memory; with `whole`, as a tensor of the same rank,
-// else one row without the first dimension.
+// Rows begin to end of a tensor, which share its memory; with `whole`, as a tensor of the same
+// rank, else one row without the first dimension.
 hr_tensor rows_of(const hr_tensor& t, int64_t begin, int64_t end, bool whole);
 
 }  // namespace hr
