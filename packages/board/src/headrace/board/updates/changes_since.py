@@ -127,7 +127,7 @@ class ChangesSince:
 
     def _look(self, problems: dict[int, int]) -> None:
         look = self._looks + 1
-        news = False
+        changed = False
         there = self._board.index.runs()
         for run in there:
             known = self._known.get(run.id)
@@ -145,14 +145,14 @@ class ChangesSince:
             if grown or seen != known.seen:
                 known.seen = seen
                 known.changed_at = look
-                news = True
+                changed = True
         if len(self._known) != len(there):
             ids = {run.id for run in there}
             for run_id in [run_id for run_id in self._known if run_id not in ids]:
                 del self._known[run_id]
                 self._gone[run_id] = look
-                news = True
-        if news:
+                changed = True
+        if changed:
             self._looks = look
 
     def _see_tag(self, tag: Tag, look: int) -> None:

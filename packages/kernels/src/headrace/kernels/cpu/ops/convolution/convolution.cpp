@@ -115,6 +115,36 @@ hr_code check_fused_attributes(hr_request* r) {
   return HR_OK;
 }
 
+// oneDNN for float where it has a sound kernel, loops for all else; nothing to compute is zeros.
+void choose_compute(hr_request* r, Plan* plan, bool empty) {
+  if (empty) {
+    plan->epilogue_apart = true;
+    r->compute = compute_zero;
+  } else if (r->outputs[0]->dtype == HR_DOUBLE) {
+    r->compute = compute_loops<double>;
+  } else if (r->outputs[0]->dtype == HR_INT32) {
+    r->compute = compute_loops<int32_t>;
+  } else {
+#if HR_WITH_ONEDNN
+    try {
+      if (overruns_scratch(plan->c))
+        throw dnnl::error(dnnl_unimplemented, "strided 1x1, few channels");
+      build_onednn(r, plan);
+    } catch (const dnnl::error&) {
+      // What oneDNN has no sound kernel for the loops can do.
+      r->compute = compute_loops<float>;
+      r->workspace = 0;
+      if (plan->direction == Direction::forward &&
+          (plan->epilogue.bias || plan->epilogue.batch_norm ||
+           plan->epilogue.activation != Activation::none))
+        plan->epilogue_apart = true;
+    }
+#else
+    r->compute = compute_loops<float>;
+#endif
+  }
+}
+
 template <Direction direction, bool depthwise>
 hr_code prepare(void*, hr_request* r) {
   auto plan = std::make_unique<Plan>();
@@ -189,31 +219,7 @@ hr_code prepare(void*, hr_request* r) {
   }
   const int64_t work = hr_elements(&x) * hr_elements(&y) * hr_elements(&filter);
   r->flops = 2.0 * double(hr_elements(&y)) * double(c.w.window_positions()) * double(c.in_group);
-  auto p = plan.get();
-  if (work == 0) {
-    p->epilogue_apart = true;
-    r->compute = compute_zero;
-  } else if (r->outputs[0]->dtype == HR_DOUBLE) {
-    r->compute = compute_loops<double>;
-  } else if (r->outputs[0]->dtype == HR_INT32) {
-    r->compute = compute_loops<int32_t>;
-  } else {
-#if HR_WITH_ONEDNN
-    try {
-      if (overruns_scratch(c)) throw dnnl::error(dnnl_unimplemented, "strided 1x1, few channels");
-      build_onednn(r, p);
-    } catch (const dnnl::error&) {
-      // What oneDNN has no sound kernel for the loops can do.
-      r->compute = compute_loops<float>;
-      r->workspace = 0;
-      if (p->direction == Direction::forward && (p->epilogue.bias || p->epilogue.batch_norm ||
-                                                 p->epilogue.activation != Activation::none))
-        p->epilogue_apart = true;
-    }
-#else
-    r->compute = compute_loops<float>;
-#endif
-  }
+  choose_compute(r, plan.get(), work == 0);
   keep_plan(r, plan.release());
   return HR_OK;
 }

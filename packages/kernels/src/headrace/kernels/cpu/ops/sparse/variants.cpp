@@ -41,12 +41,11 @@ struct Part {
 
 using SharedPart = std::shared_ptr<const Part>;
 
-const hr_variant_type part_type = {
-    sizeof(hr_variant_type), "tensorflow::Tensor",
-    [](const void* value) -> void* {
-      return new SharedPart(*static_cast<const SharedPart*>(value));
-    },
-    [](void* value) { delete static_cast<SharedPart*>(value); }};
+const hr_variant_type part_type = {sizeof(hr_variant_type), "tensorflow::Tensor",
+                                   [](const void* value) -> void* {
+                                     return new SharedPart(*static_cast<const SharedPart*>(value));
+                                   },
+                                   [](void* value) { delete static_cast<SharedPart*>(value); }};
 
 void put(hr_variant* to, const SharedPart& part) {
   auto value = std::make_unique<SharedPart>(part);
@@ -182,8 +181,8 @@ const Part* read_part(const hr_variant& held) {
 // Checks the three parts of sparse tensor `number`.
 hr_code check_held(hr_ctx* ctx, const Part* const* parts, hr_dtype dtype, int64_t rank,
                    int64_t number) {
-  if (!parts[0] || !parts[1] || !parts[2] || parts[0]->rank != 2 ||
-      parts[0]->dtype != HR_INT64 || parts[2]->dtype != HR_INT64)
+  if (!parts[0] || !parts[1] || !parts[2] || parts[0]->rank != 2 || parts[0]->dtype != HR_INT64 ||
+      parts[2]->dtype != HR_INT64)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "DeserializeSparse takes what SerializeSparse and SerializeManySparse made");
   if (parts[1]->dtype != dtype)
@@ -248,7 +247,8 @@ hr_code compute_back(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_t
     poll(ctx);
     const Part* const* one = parts.data() + 3 * i;
     int64_t place[HR_MAX_RANK];
-    for (int64_t d = outer, rest = i; d-- > 0; rest /= in[0]->dims[d]) place[d] = rest % in[0]->dims[d];
+    for (int64_t d = outer, rest = i; d-- > 0; rest /= in[0]->dims[d])
+      place[d] = rest % in[0]->dims[d];
     const int64_t count = one[1]->dims[0];
     for (int64_t k = 0; k < count; ++k) {
       to = std::copy(place, place + outer, to);
@@ -266,8 +266,7 @@ HR_KERNELS = {
     kernel("SerializeSparse", "T=" HR_HELD ";out_type=variant", prepare_one, compute_one),
     kernel("SerializeManySparse", "T=" HR_HELD ";out_type=variant", prepare_many, compute_many)
         .is(HR_KERNEL_DATA_SHAPE),
-    kernel("DeserializeSparse", "dtype=" HR_HELD ";Tserialized=variant", prepare_back,
-           compute_back)
+    kernel("DeserializeSparse", "dtype=" HR_HELD ";Tserialized=variant", prepare_back, compute_back)
         .is(HR_KERNEL_DATA_SHAPE),
 };
 
