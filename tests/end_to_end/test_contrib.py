@@ -88,6 +88,8 @@ def test_batch_norm_normalises_and_moves_its_averages(fused, collections) -> Non
 
 
 def test_batch_weights_weigh_the_examples() -> None:
+    with pytest.raises(ValueError, match="not compatible|incompatible"):
+        layers.batch_norm(hr.constant(_X), batch_weights=hr.zeros([5]), scope="wrong")
     weights = np.array([1, 0, 0, 2, 0, 1], np.float32)
     y = layers.batch_norm(hr.constant(_X), batch_weights=weights, data_format="NHWC")
     chosen = np.concatenate([_X[[0]], _X[[3]], _X[[3]], _X[[5]]])

@@ -150,6 +150,11 @@ def test_what_does_not_match_is_reported(tmp_path):
     with hr.Session() as sess:
         sess.run(hr.global_variables_initializer())
         path = root.save(str(tmp_path / "model"), session=sess)
+        counts = []
+        for _ in range(3):
+            root.restore(path).run_restore_ops(sess)
+            counts.append(len(sess.graph.get_operations()))
+        assert counts[0] == counts[1] == counts[2]  # a second restore adds no nodes
         fewer = hr.train.Checkpoint(v=v).restore(path)
         fewer.assert_existing_objects_matched().assert_nontrivial_match()
         with pytest.raises(AssertionError, match="Unresolved objects in checkpoint: w/"):

@@ -44,3 +44,31 @@ def test_unknown_and_empty_batches() -> None:
             assert [f.shape for f in found] == shapes
             if batch:
                 np.testing.assert_allclose(found[2][0, 2:, 2:], np.kron(_GOOD, _GOOD))
+
+
+def test_zeros_do_not_look_at_what_they_multiply() -> None:
+    with hr.Graph().as_default(), hr.Session() as session:
+        x = hr.constant([[np.nan, np.inf], [1.0, 2.0], [3.0, 4.0]])
+        square, wide = (
+            linalg.LinearOperatorZeros(3),
+            linalg.LinearOperatorZeros(
+                2, 3, batch_shape=[2], is_square=False, is_self_adjoint=False
+            ),
+        )
+        assert not session.run(square.matmul(x)).any()
+        assert session.run(wide.matmul(x)).tolist() == np.zeros([2, 2, 2]).tolist()
+        assert not session.run(square.matvec(x[:, 0])).any()
+
+
+@pytest.mark.parametrize("kind", ["Identity", "ScaledIdentity", "Zeros"])
+def test_proper_shapes_are_checked_when_they_are_computed(kind) -> None:
+    with hr.Graph().as_default(), hr.Session() as session:
+        size, x = hr.placeholder(hr.int32, []), hr.placeholder(hr.float32, [None, 1])
+        more = [2.0] if kind == "ScaledIdentity" else []
+        operator = getattr(linalg, f"LinearOperator{kind}")(size, *more, assert_proper_shapes=True)
+        product = operator.matmul(x)
+        assert session.run(product, {size: 2, x: [[1.0], [1.0]]}).shape == (2, 1)
+        with pytest.raises(hr.errors.InvalidArgumentError, match="Dimensions are not compatible"):
+            session.run(product, {size: 2, x: [[1.0]] * 3})
+        with pytest.raises(hr.errors.InvalidArgumentError, match="must be non-negative"):
+            session.run(operator.shape_tensor(), {size: -2})

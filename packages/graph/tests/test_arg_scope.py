@@ -86,3 +86,16 @@ def layers_scope(layers):
         activation_fn=hr.nn.elu,
         weights_regularizer=layers.l2_regularizer(0.5),
     )
+
+
+def test_functions_of_one_name_have_their_own_defaults() -> None:
+    def made(start):
+        @framework.add_arg_scope
+        def function(a=0):
+            return start + a
+
+        return function
+
+    one, other = made(1), made(10)
+    with framework.arg_scope([one], a=5):
+        assert (one(), other()) == (6, 10)

@@ -320,9 +320,18 @@ def test_summaries_of_collections() -> None:
     hr.add_to_collection(hr.GraphKeys.ACTIVATIONS, x)
     tags = [layers.summarize_activations(), layers.summarize_variables()]
     assert [len(found) for found in tags] == [1, 2]
-    assert layers.summarize_activation(x) is None  # there is one of this name
+    assert layers.summarize_activation(x).op.name == "fully_connected/Relu/activation_1"
     assert layers.summarize_tensor(hr.constant(1.0, name="loss")).op.type == "ScalarSummary"
     assert layers.summarize_tensor(hr.constant("a")) is None
+    relu = hr.nn.relu6(hr.placeholder(hr.float32, [2]), name="r")
+    before = len(hr.get_default_graph().get_operations())
+    layers.summarize_activation(relu)
+    added = hr.get_default_graph().get_operations()[before:]
+    compared = {n.type: n.inputs[0] for n in added if n.inputs}
+    assert compared["Less"] is compared["Greater"] is relu.op.inputs[0]
+    hr.get_variable("frozen", [2], trainable=False)
+    assert len(layers.summarize_variables()) == 3
+    assert len(layers.summarize_variables("fully_connected/w")) == 1
     hr.add_to_collections([hr.GraphKeys.WEIGHTS, hr.GraphKeys.BIASES], hr.constant([1.0], name="w"))
     assert len(layers.summarize_weights()) == len(layers.summarize_biases("w")) == 1
     assert layers.summarize_collection("none") == [] == layers.summarize_tensors([])
@@ -447,3 +456,32 @@ def test_a_getter_renames_variables_and_makes_them_model_variables() -> None:
     assert check_layout(None, None) == "channels_last"
     y = finish_layer(hr.constant(-2.0), hr.add, {"y": 1.0}, hr.abs, "out", "name")
     assert y.op.type == "Abs" and hr.get_collection("out") == [y]
+
+
+def test_strides_and_rates_exclude_each_other() -> None:
+    for call in (
+        lambda: layers.conv2d(images(), 2, 3, stride=2, rate=2),
+        lambda: layers.separable_conv2d(images(), 2, 3, 1, stride=2, rate=2),
+        lambda: hr.layers.conv2d(images(), 2, 3, strides=2, dilation_rate=2),
+        lambda: hr.layers.conv1d(images(2, 9, 3), 2, 3, strides=2, dilation_rate=3),
+    ):
+        with pytest.raises(ValueError, match="not supported in conjunction"):
+            call()
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 1.0]])
+def test_moments_have_no_regularisation_losses(weights) -> None:
+    regularizers = {"beta": layers.l2_regularizer(1.0)}
+    layers.batch_norm(
+        images(2, 3, 4), param_regularizers=regularizers, batch_weights=weights,
+        updates_collections=hr.GraphKeys.UPDATE_OPS if weights is None else None,
+    )  # fmt: skip
+    assert len(hr.losses.get_regularization_losses()) == (1 if weights is None else 0)
+
+
+def test_only_trainable_variables_are_trained() -> None:
+    frozen = hr.get_variable("frozen", [], trainable=False)
+    with pytest.raises(ValueError, match="not trainable: frozen:0"):
+        hr.contrib.training.create_train_op(
+            frozen * 2.0, hr.train.GradientDescentOptimizer(1.0), variables_to_train=[frozen]
+        )

@@ -24,6 +24,18 @@ def test_a_producer_adds_a_queue_a_runner_and_a_summary():
     assert [v.op.name for v in hr.local_variables()] == ["input_producer/limit_epochs/epochs"]
 
 
+def test_a_queue_without_a_name_has_that_of_tensorflow():
+    assert hr.train.input_producer(hr.zeros([2])).name == "input_producer/FIFOQueueV2"
+    assert hr.train.string_input_producer(["a"]).name == "input_producer_1"
+
+
+def test_joined_sparse_tensors_have_one_rank():
+    one = hr.SparseTensor([[0]], [1.0], [2])
+    other = hr.SparseTensor([[0, 0]], [1.0], [2, 2])
+    with pytest.raises(ValueError, match="Inconsistent SparseTensors list"):
+        hr.train.batch_join([[one], [other]], 2)
+
+
 def test_a_batch_has_known_shapes_and_a_runner_with_an_operation_per_thread():
     out = hr.train.batch([hr.constant(1.0), hr.constant([1, 2])], 8, num_threads=3, capacity=50)
     assert [t.shape.as_list() for t in out] == [[8], [8, 2]]

@@ -127,3 +127,17 @@ def test_checks_are_operations() -> None:
 def test_wrong_arguments_are_rejected(error, says, call) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+def test_zeros_must_be_square_if_they_say_so() -> None:
+    with pytest.raises(ValueError, match="initialized as is_square=True, but got"):
+        linalg.LinearOperatorZeros(2, 3)
+    wide = linalg.LinearOperatorZeros(2, 3, is_square=False, is_self_adjoint=False)
+    assert wide.matmul(hr.zeros([4, 3, 5])).shape.as_list() == [4, 2, 5]
+    assert wide.matmul(hr.zeros([4, 2, 5]), adjoint=True).shape.as_list() == [4, 3, 5]
+    assert wide.matmul(hr.zeros([5, 3]), adjoint_arg=True).shape.as_list() == [2, 5]
+    batch = linalg.LinearOperatorZeros(2, batch_shape=[3])
+    assert batch.matmul(hr.zeros([2, 5])).shape.as_list() == [3, 2, 5]
+    for shape, error in (([-1], ValueError), ([[1]], ValueError), ([1.0], TypeError)):
+        with pytest.raises(error, match="Argument batch_shape"):
+            linalg.LinearOperatorIdentity(2, batch_shape=shape)

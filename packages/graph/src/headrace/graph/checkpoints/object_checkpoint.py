@@ -16,7 +16,7 @@ from headrace.graph.checkpoints.tracked_objects import ObjectGraph, is_trackable
 from headrace.graph.control_flow.control_flow_ops import group
 from headrace.graph.framework.default_session import get_default_session
 from headrace.graph.framework.graph import Graph, get_default_graph
-from headrace.graph.framework.operation import Tensor
+from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import control_dependencies, device, name_scope
 from headrace.graph.typing.aliases import SessionLike
 from headrace.graph.variables.variable import Variable
@@ -35,6 +35,7 @@ class Checkpoint:
         self._save_counter: Any = None
         self._counted: Any = None  # adds 1 to the counter
         self._written: dict[Graph, tuple[bytes, Tensor, Tensor]] = {}
+        self._restored: dict[tuple[Any, ...], tuple[Tensor, Operation]] = {}
         for name, value in sorted(kwargs.items()):
             if not is_trackable(value):
                 raise ValueError(
@@ -93,6 +94,25 @@ class Checkpoint:
                 done = op("Identity", prefix)
         self._written[get_default_graph()] = (message, prefix, done)
         return prefix, done
+
+    def _restore_nodes(self, found: dict[str, Any]) -> tuple[Tensor, Operation]:
+        """Returns the placeholder of the prefix, and the restoration of variables by key."""
+        kept_for = (get_default_graph(), *found.items())
+        kept = self._restored.get(kept_for)
+        if kept is not None:
+            return kept
+        with name_scope(None), name_scope("restore"):
+            with device("/cpu:0"):
+                prefix = op("Placeholder", dtype="string", shape=[], name="file_prefix")
+                values = op(
+                    "RestoreV2", prefix, list(found), [""] * len(found),
+                    dtypes=[v.dtype.base_dtype for v in found.values()],
+                )  # fmt: skip
+            restore = group(*[
+                v.assign(value, read_value=False) for v, value in zip(found.values(), values)
+            ])  # fmt: skip
+        self._restored[kept_for] = (prefix, restore)
+        return prefix, restore
 
     def save(self, file_prefix: str | os.PathLike[str], session: SessionLike | None = None) -> str:
         """Writes the objects to a numbered checkpoint, and updates the file `checkpoint`.
@@ -207,19 +227,9 @@ class CheckpointLoadStatus:
         found = self._matches()[0]
         if not found or self._reader is None:
             return
-        with session.graph.as_default(), name_scope(None), name_scope("restore"):
-            with device("/cpu:0"):
-                keys = list(found)
-                values = op(
-                    "RestoreV2", self._reader.prefix, keys, [""] * len(keys),
-                    dtypes=[found[key].dtype.base_dtype for key in keys],
-                )  # fmt: skip
-            values = list(values) if isinstance(values, (list, tuple)) else [values]
-            restore = group(*[
-                found[key].assign(value, read_value=False)
-                for key, value in zip(keys, values)
-            ])  # fmt: skip
-        session.run(restore)
+        with session.graph.as_default():
+            prefix, restore = self._root._restore_nodes(found)
+        session.run(restore, {prefix: self._reader.prefix})
 
     def initialize_or_restore(self, session: SessionLike | None = None) -> None:
         """Restores the variables that have a value, and initialises the others.

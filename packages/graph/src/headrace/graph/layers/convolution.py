@@ -67,6 +67,8 @@ class Conv(Layer):
         self.padding = padding_of(padding, causal=rank == 1)
         self.data_format = data_format
         self.dilation_rate = each(dilation_rate, rank, "dilation_rate")
+        if max(self.strides) > 1 and max(self.dilation_rate) > 1:
+            raise ValueError("strides > 1 not supported in conjunction with dilation_rate > 1")
         self.layout = layout_of(data_format, rank)
         self.activation = activation_of(activation)
         self.use_bias = use_bias

@@ -253,7 +253,7 @@ class FIFOQueue(QueueBase):
         shapes: Any = None,
         names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
-        name: str = "fifo_queue",
+        name: str | None = "fifo_queue",
     ) -> None:
         dtypes = _types(dtypes)
         known = _as_shapes(shapes, dtypes, partial=False)

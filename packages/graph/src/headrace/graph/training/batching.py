@@ -173,7 +173,7 @@ def _batches(examples: list[Any], how: _Batching) -> Any:
         stored = [dense_components(e, how.enqueue_many) for e in converted]
         kinds = stored[0][1]
         for example, (_, others) in zip(converted, stored):
-            if [k is None for k in others] != [k is None for k in kinds]:
+            if not all(map(_alike, kinds, others)):
                 raise ValueError(f"Inconsistent SparseTensors list: {converted[0]} vs. {example}")
         dense = [tensors for tensors, _ in stored]
         queue = _queue_of(dense, how)
@@ -181,6 +181,13 @@ def _batches(examples: list[Any], how: _Batching) -> Any:
         _summarise(queue, how)
         dequeue = queue.dequeue_up_to if how.allow_smaller_final_batch else queue.dequeue_many
         return as_given(examples[0], sparse_again(dequeue(how.batch_size, name=scope), kinds))
+
+
+def _alike(one: SparseComponent | None, other: SparseComponent | None) -> bool:
+    """Returns whether components of two examples are both dense, or sparse of one rank."""
+    if one is None or other is None:
+        return one is other
+    return None in (one.rank, other.rank) or one.rank == other.rank
 
 
 def _check_room(how: _Batching) -> None:

@@ -104,7 +104,7 @@ def input_producer(
             dtypes=[rows.dtype.base_dtype],
             shapes=[row_shape],
             shared_name=shared_name,
-            name=name or "fifo_queue",
+            name=name,
         )
         enqueue = queue.enqueue_many([rows])
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))

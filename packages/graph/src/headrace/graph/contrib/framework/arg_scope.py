@@ -11,22 +11,19 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_names_by_key: dict[str, tuple[str, ...]] = {}
-
 
 class _Scopes(threading.local):
-    """The nested scopes of a thread: each maps the key of a function to its defaults."""
+    """The nested scopes of a thread: each maps an undecorated function to its defaults."""
 
     def __init__(self) -> None:
-        self.stack: list[dict[str, dict[str, Any]]] = [{}]
+        self.stack: list[dict[Any, dict[str, Any]]] = [{}]
 
 
 _scopes = _Scopes()
 
 
-def _key(function: Any) -> str:
-    found = getattr(function, "_key_op", None)
-    return found if isinstance(found, str) else str(function)
+def _key(function: Any) -> Any:
+    return getattr(function, "_key_op", None)
 
 
 def add_arg_scope(func: Function) -> Function:
@@ -34,22 +31,21 @@ def add_arg_scope(func: Function) -> Function:
 
     Returns: a function that adds the defaults of the current arg_scope to the arguments of a call.
     """
-    key = f"{func.__module__}.{func.__qualname__}"
 
     @functools.wraps(func)
     def scoped(*args: Any, **kwargs: Any) -> Any:
-        defaults = _scopes.stack[-1].get(key)
+        defaults = _scopes.stack[-1].get(func)
         return func(*args, **({**defaults, **kwargs} if defaults else kwargs))
 
     optional = [p for p in inspect.signature(func).parameters.values() if p.default is not p.empty]
-    _names_by_key[key] = tuple([p.name for p in optional])
-    scoped._key_op = key  # type: ignore[attr-defined]
+    scoped._key_op = func  # type: ignore[attr-defined]
+    scoped._optional_arguments = tuple([p.name for p in optional])  # type: ignore[attr-defined]
     return scoped  # type: ignore[return-value]
 
 
 def has_arg_scope(func: Callable[..., Any]) -> bool:
     """Returns whether a function is decorated with add_arg_scope."""
-    return _key(func) in _names_by_key
+    return _key(func) is not None
 
 
 def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
@@ -59,18 +55,19 @@ def arg_scoped_arguments(func: Callable[..., Any]) -> tuple[str, ...]:
     """
     if not has_arg_scope(func):
         raise ValueError(f"{func!r} is not decorated with @add_arg_scope")
-    return _names_by_key[_key(func)]
+    names: tuple[str, ...] = func._optional_arguments  # type: ignore[attr-defined]
+    return names
 
 
-def current_arg_scope() -> dict[str, dict[str, Any]]:
-    """Returns the current scope: it maps the keys of functions to their default arguments."""
+def current_arg_scope() -> dict[Any, dict[str, Any]]:
+    """Returns the current scope: it maps undecorated functions to their default arguments."""
     return _scopes.stack[-1]
 
 
 @contextmanager
 def arg_scope(
     list_ops_or_scope: Sequence[Callable[..., Any]] | Mapping[str, Any], **kwargs: Any
-) -> Iterator[dict[str, dict[str, Any]]]:
+) -> Iterator[dict[Any, dict[str, Any]]]:
     """Context manager that sets default arguments of functions.
 
     Args:

@@ -73,7 +73,7 @@ def batch_norm(
       batch_weights: [batch]; weights of the examples in the statistics.
       fused: use FusedBatchNorm where possible; None also does.
       data_format: "NHWC" or "NCHW".
-      zero_debias_moving_mean: correct the bias of a moving mean that starts at zero.
+      zero_debias_moving_mean: correct the bias of a moving mean that initializers at zero.
       renorm, renorm_clipping, renorm_decay: batch renormalisation, as in hr.layers.
       adjustment: as in hr.layers.batch_normalization.
       the others: as in fully_connected.
@@ -86,7 +86,7 @@ def batch_norm(
     rank = x.get_shape().ndims
     if rank is None:
         raise ValueError(f"Inputs {x.name} has undefined rank.")
-    starts, penalties = dict(param_initializers or {}), dict(param_regularizers or {})
+    initializers, regularizers = dict(param_initializers or {}), dict(param_regularizers or {})
     by_layer = (
         batch_weights is None
         and updates_collections == GraphKeys.UPDATE_OPS
@@ -96,8 +96,8 @@ def batch_norm(
     if one_op and (rank == 2 or (rank == 4 and not by_layer)):
         with variable_scope(scope, "BatchNorm", [x], reuse=reuse) as entered:
             parameters = _Parameters(
-                x, data_format, center, scale, starts, penalties, variables_collections, trainable,
-                is_fused=True,
+                x, data_format, center, scale, initializers, regularizers, variables_collections,
+                trainable, is_fused=True,
             )  # fmt: skip
             outputs = _fused(
                 x, parameters, decay, epsilon, updates_collections, is_training, data_format,
@@ -114,12 +114,12 @@ def batch_norm(
                 epsilon=epsilon,
                 center=center,
                 scale=scale,
-                beta_initializer=starts.get("beta", _ZEROS),
-                gamma_initializer=starts.get("gamma", _ONES),
-                moving_mean_initializer=starts.get("moving_mean", _ZEROS),
-                moving_variance_initializer=starts.get("moving_variance", _ONES),
-                beta_regularizer=penalties.get("beta"),
-                gamma_regularizer=penalties.get("gamma"),
+                beta_initializer=initializers.get("beta", _ZEROS),
+                gamma_initializer=initializers.get("gamma", _ONES),
+                moving_mean_initializer=initializers.get("moving_mean", _ZEROS),
+                moving_variance_initializer=initializers.get("moving_variance", _ONES),
+                beta_regularizer=regularizers.get("beta"),
+                gamma_regularizer=regularizers.get("gamma"),
                 trainable=trainable,
                 renorm=renorm,
                 renorm_clipping=renorm_clipping,
@@ -140,8 +140,9 @@ def batch_norm(
                 "renorm is not supported with batch_weights, updates_collections or "
                 "zero_debias_moving_mean"
             )
+        # TensorFlow 1.15 has no losses of param_regularizers here.
         parameters = _Parameters(
-            x, data_format, center, scale, starts, penalties, variables_collections, trainable
+            x, data_format, center, scale, initializers, {}, variables_collections, trainable
         )
         outputs = _by_moments(
             x, parameters, decay, epsilon, updates_collections, is_training, data_format,
@@ -168,8 +169,8 @@ class _Parameters:
         data_format: str,
         center: bool,
         scale: bool,
-        starts: Mapping[str, Any],
-        penalties: Mapping[str, Any],
+        initializers: Mapping[str, Any],
+        regularizers: Mapping[str, Any],
         collections: Any,
         trainable: bool,
         is_fused: bool = False,
@@ -179,8 +180,9 @@ class _Parameters:
 
         def made(name: str, default: Any, trainable: bool) -> Any:
             return channel_parameter(
-                name, [self.channels], dtype, starts.get(name, default), penalties.get(name),
-                collections, trainable, is_average=not name.startswith(("beta", "gamma")),
+                name, [self.channels], dtype, initializers.get(name, default),
+                regularizers.get(name), collections, trainable,
+                is_average=not name.startswith(("beta", "gamma")),
             )  # fmt: skip
 
         self.beta = made("beta", _ZEROS, trainable) if center else None
@@ -322,7 +324,9 @@ def _by_moments(
         if batch_weights is None:
             mean, variance = moments(x, axes)
         else:
-            weights = op("Reshape", batch_weights, [-1] + [1] * (rank - 1))
+            weights = convert_to_tensor(batch_weights)
+            x.get_shape()[:1].assert_is_compatible_with(weights.get_shape())
+            weights = op("Reshape", weights, [-1] + [1] * (rank - 1))
             mean, variance = weighted_moments(x, axes, weights)
         batch = (mean, variance)
         if collections is None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.ops.clipping import zero_fraction
+from headrace.graph.ops.elementwise.elementwise import cast, greater, less, to_float
+from headrace.graph.ops.reduction import reduce_mean
 from headrace.graph.summary.summaries import histogram, scalar
 from headrace.graph.variables.variable import Variable
 
@@ -18,35 +20,32 @@ def summarize_tensor(tensor: Tensor | Variable, tag: str | None = None) -> Tenso
 
     Args:
       tag: name of the summary; by default that of the tensor's operation.
-    Returns: the summary; None if the tensor cannot be summarised or the name is taken.
+    Returns: the summary; None for strings and bools.
     """
-    dtype = tensor.dtype.base_dtype
-    if not (dtype.is_floating or dtype.is_integer):
+    if tensor.dtype.base_dtype.name in ("string", "bool"):
         return None
     add = scalar if tensor.get_shape().ndims == 0 else histogram
-    return _added(add, tag or f"{tensor.op.name}_summary", tensor)
+    return add(tag or f"{tensor.op.name}_summary", tensor)
 
 
-def summarize_activation(op: Operation | Tensor) -> Tensor | None:
-    """Adds a histogram of an activation, and the fraction of zeros of Relu and Relu6.
+def summarize_activation(op: Operation | Tensor) -> Tensor:
+    """Adds a histogram of an activation, and what part of its inputs Relu and Relu6 cut off.
 
-    Returns: the histogram; None if the name is taken.
+    Returns: the histogram.
     """
-    name, kind = (op.op.name, op.op.type) if isinstance(op, Tensor) else (op.name, op.type)
-    value = op if isinstance(op, Tensor) else op.outputs[0]
-    if kind in ("Relu", "Softplus", "Relu6"):
-        _added(lambda tag, t: scalar(tag, zero_fraction(t)), f"{name}/zeros", value)
-    if kind == "Relu6":
-        _added(lambda tag, t: scalar(tag, zero_fraction(t - 6.0)), f"{name}/sixes", value)
-    return _added(histogram, f"{name}/activation", value)
+    node = op if isinstance(op, Operation) else op.op
+    if node.type in ("Relu", "Softplus", "Relu6"):
+        _add_fraction(less, node, 0.0, "zeros")
+    if node.type == "Relu6":
+        _add_fraction(greater, node, 6.0, "sixes")
+    return histogram(f"{node.name}/activation", node.outputs[0])
 
 
-def _added(add: Callable[[str, Any], Tensor], tag: str, value: Any) -> Tensor | None:
-    """Adds a summary unless the collection has one of this tag."""
-    held = get_default_graph().get_collection(GraphKeys.SUMMARIES)
-    if any(getattr(summary, "op", summary).name == tag for summary in held):
-        return None
-    return add(tag, value)
+def _add_fraction(compare: Callable[..., Tensor], node: Operation, bound: float, what: str) -> None:
+    """Adds a summary of the part of the inputs beyond a bound; rounding does not change it."""
+    x = node.inputs[0]
+    beyond = compare(x, cast(bound, x.dtype.base_dtype))
+    scalar(f"{node.name}/{what}", reduce_mean(to_float(beyond)))
 
 
 def summarize_tensors(
@@ -66,8 +65,9 @@ def summarize_collection(
     Args:
       name_filter: regular expression that the names must match.
     """
+    held = get_default_graph().get_collection(collection)
     return summarize_tensors(
-        get_default_graph().get_collection(collection, name_filter), summarizer
+        [t for t in held if name_filter is None or re.match(name_filter, t.op.name)], summarizer
     )
 
 
@@ -79,8 +79,8 @@ def summarize_activations(
 
 
 def summarize_variables(name_filter: str | None = None) -> list[Any]:
-    """Summarises the trainable variables; see summarize_collection."""
-    return summarize_collection(GraphKeys.TRAINABLE_VARIABLES, name_filter)
+    """Summarises the global variables; see summarize_collection."""
+    return summarize_collection(GraphKeys.GLOBAL_VARIABLES, name_filter)
 
 
 def summarize_weights(name_filter: str | None = None) -> list[Any]:

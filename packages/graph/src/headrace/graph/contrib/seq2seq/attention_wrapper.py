@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
+from headrace.graph.contrib.framework.tensors import with_same_shape
 from headrace.graph.contrib.seq2seq.attention import AttentionMechanism
-from headrace.graph.contrib.seq2seq.basic_decoder import assert_like_cell
 from headrace.graph.framework import nest
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
@@ -20,6 +20,7 @@ from headrace.graph.ops.assertions import assert_equal
 from headrace.graph.ops.matmul.matmul import matmul
 from headrace.graph.ops.tensor_arrays.tensor_array import TensorArray
 from headrace.graph.rnn_cells.cell import RNNCell, zero_states
+from headrace.graph.rnn_cells.rnn_step import check_cell
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
 
 
@@ -48,19 +49,16 @@ class AttentionWrapperState(
         """Returns a copy with some values replaced.
 
         Args:
-          kwargs: new values; each must have the static shape of the old one.
+          kwargs: new values; each must have the shape of the old one, which is
+            checked when it runs where it is not known before.
         Raises: ValueError for values of other structures or shapes.
         """
 
         def checked(old: Any, new: Any) -> Any:
-            if not (isinstance(old, Tensor) and isinstance(new, Tensor)):
-                return new
-            if not old.get_shape().is_compatible_with(new.get_shape()):
-                raise ValueError(
-                    f"The shape of the AttentionWrapperState is expected to be {old.get_shape()}, "
-                    f"got {new.get_shape()}"
-                )
-            new.set_shape(old.get_shape())
+            if isinstance(old, Tensor) and isinstance(new, Tensor):
+                same: Tensor = with_same_shape(old, new)
+                same.set_shape(old.get_shape())
+                return same
             return new
 
         replaced = self._replace(**kwargs)
@@ -107,7 +105,7 @@ class AttentionWrapper(RNNCell):
         dtype: DTypeLike | None = None,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
-        assert_like_cell(cell)
+        check_cell("cell", cell)
         self._is_multi = isinstance(attention_mechanism, (list, tuple))
         mechanisms: Any = attention_mechanism if self._is_multi else (attention_mechanism,)
         for mechanism in mechanisms:

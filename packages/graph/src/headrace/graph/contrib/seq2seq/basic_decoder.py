@@ -12,6 +12,7 @@ from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
 from headrace.graph.layers.layer import Layer
 from headrace.graph.rnn_cells.cell import RNNCell
+from headrace.graph.rnn_cells.rnn_step import check_cell
 from headrace.graph.typing.aliases import TensorLike
 
 
@@ -39,7 +40,7 @@ class BasicDecoder(Decoder):
         initial_state: Any,
         output_layer: Layer | None = None,
     ) -> None:
-        assert_like_cell(cell)
+        check_cell("cell", cell)
         if not isinstance(helper, Helper):
             raise TypeError(f"helper must be a Helper, received: {type(helper)}")
         if output_layer is not None and not isinstance(output_layer, Layer):
@@ -81,17 +82,6 @@ class BasicDecoder(Decoder):
                 time=time, outputs=outputs, state=next_state, sample_ids=ids
             )
         return BasicDecoderOutput(outputs, ids), next_state, next_inputs, finished
-
-
-def assert_like_cell(cell: object) -> None:
-    """Checks that an object has what an RNN cell has. Raises: TypeError if it lacks something."""
-    wanted = ("output_size", "state_size", "zero_state")
-    lacking = [name for name in wanted if not hasattr(type(cell), name)]
-    if lacking or not callable(cell):
-        raise TypeError(
-            f"The argument 'cell' ({cell}) is not an RNNCell: {', '.join(lacking) or 'call'} is "
-            "missing."
-        )
 
 
 def rnn_output_size(cell: Any, output_layer: Layer | None) -> Any:

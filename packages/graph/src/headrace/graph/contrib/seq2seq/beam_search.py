@@ -11,7 +11,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.contrib.seq2seq.attention_wrapper import AttentionWrapperState
-from headrace.graph.contrib.seq2seq.basic_decoder import assert_like_cell, rnn_output_size
+from headrace.graph.contrib.seq2seq.basic_decoder import rnn_output_size
 from headrace.graph.contrib.seq2seq.beam_paths import gather_tree, gather_tree_from_array
 from headrace.graph.contrib.seq2seq.beam_scores import beam_scores, length_increase, masked_scores
 from headrace.graph.contrib.seq2seq.decoder import Decoder
@@ -30,6 +30,7 @@ from headrace.graph.ops.gather import gather
 from headrace.graph.ops.reduction import reduce_all, reduce_max, reduce_mean, top_k
 from headrace.graph.ops.tensor_arrays.tensor_array import TensorArray
 from headrace.graph.rnn_cells.cell import RNNCell
+from headrace.graph.rnn_cells.rnn_step import check_cell
 from headrace.graph.typing.aliases import TensorLike
 
 _INT32 = as_dtype("int32")
@@ -127,7 +128,7 @@ class BeamSearchDecoder(Decoder):
         coverage_penalty_weight: float = 0.0,
         reorder_tensor_arrays: bool = True,
     ) -> None:
-        assert_like_cell(cell)
+        check_cell("cell", cell)
         if output_layer is not None and not isinstance(output_layer, Layer):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
         self._cell = cell

@@ -120,7 +120,7 @@ def create_train_op(
       gate_gradients, aggregation_method, colocate_gradients_with_ops: as in hr.train.Optimizer.
       check_numerics: fail if the loss is not finite.
     Returns: [], in GraphKeys.TRAIN_OP.
-    Raises: ValueError without variables to train.
+    Raises: ValueError without variables to train, or for variables that are not trainable.
     """
     graph = get_default_graph()
     step: Any = get_or_create_global_step() if isinstance(global_step, int) else global_step
@@ -138,6 +138,10 @@ def create_train_op(
     variables = trainable_variables() if variables_to_train is None else list(variables_to_train)
     if not variables:
         raise ValueError("create_train_op: there are no variables to train")
+    known = set(map(id, trainable_variables()))
+    frozen = [v for v in variables if not getattr(v, "trainable", False) and id(v) not in known]
+    if frozen:
+        raise ValueError(f"create_train_op: not trainable: {', '.join([v.name for v in frozen])}")
     pairs = optimizer.compute_gradients(
         total_loss,
         variables,

@@ -47,7 +47,7 @@ def extract_image_patches(
 
 
 def extract_patches(
-    images: Any,
+    images: TensorLike,
     sizes: Sequence[int],
     strides: Sequence[int],
     rates: Sequence[int],

@@ -218,7 +218,7 @@ def cast(
     return op("Cast", x, DstT=requested, name=name or "Cast")
 
 
-def saturate_cast(value: TensorLike, dtype: Any, name: str | None = None) -> Tensor:
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Casts to a dtype, and clips values outside of its range."""
     requested = as_dtype(dtype)
     with name_scope(name or "saturate_cast"):

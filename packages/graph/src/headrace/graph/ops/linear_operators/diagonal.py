@@ -7,17 +7,18 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.control_flow_ops import with_dependencies
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import TensorShape
-from headrace.graph.ops.arrays.creation import eye
+from headrace.graph.ops.arrays.creation import eye, ones, zeros
+from headrace.graph.ops.arrays.shapes import broadcast_static_shape
+from headrace.graph.ops.assertions import assert_equal, assert_non_negative, assert_rank
 from headrace.graph.ops.elementwise.elementwise import absolute, conj
 from headrace.graph.ops.linear_operators.full_matrix import checked
 from headrace.graph.ops.linear_operators.linear_operator import (
     LinearOperator,
     adjoint_if,
-    dense_product,
-    with_same_batch,
 )
 from headrace.graph.ops.reduction import reduce_prod, reduce_sum
 from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
@@ -130,23 +131,60 @@ def _size(value: Any, what: str) -> tuple[int | None, Tensor]:
 class _Rows(LinearOperator):
     """Matrices of given sizes, for a batch of given shape."""
 
-    def _set_sizes(self, rows: Any, columns: Any, batch_shape: Any) -> None:
-        self._rows = _size(rows, "num_rows")
-        self._columns = _size(columns, "num_columns")
-        given = [] if batch_shape is None else batch_shape
-        self._batch = convert_to_tensor(given, dtype="int32", name="batch_shape_arg")
-        if self._batch.get_shape().ndims not in (None, 1):
-            raise ValueError(f"Argument batch_shape must be a 1-D Tensor.  Found: {self._batch}")
+    _batch: Tensor | None = None  # its shape; None for none
+
+    def _set_sizes(self, rows: Any, columns: Any, check: bool) -> None:
+        self._checks = check
+        self._rows = self._checked_size(rows, "num_rows")
+        self._columns = self._rows
+        if columns is not rows:
+            self._columns = self._checked_size(columns, "num_columns")
+
+    def _checked_size(self, value: Any, what: str) -> tuple[int | None, Tensor]:
+        known, tensor = _size(value, what)
+        return known, self._with_checks(tensor, 0, what)
+
+    def _with_checks(self, sizes: Tensor, rank: int, what: str) -> Tensor:
+        """Returns sizes that are checked when they are computed, if the operator checks shapes."""
+        if not self._checks:
+            return sizes
+        return with_dependencies(
+            [
+                assert_rank(sizes, rank, message=f"Argument {what} must be a {rank}-D Tensor."),
+                assert_non_negative(sizes, message=f"Argument {what} must be non-negative."),
+            ],
+            sizes,
+        )
+
+    def _set_batch(self, batch_shape: Any) -> None:
+        if batch_shape is None:
+            return
+        dtype = "int32" if isinstance(batch_shape, (tuple, list)) and not batch_shape else None
+        batch = convert_to_tensor(batch_shape, dtype=dtype, name="batch_shape_arg")
+        if batch.get_shape().ndims not in (None, 1):
+            raise ValueError(f"Argument batch_shape must be a 1-D Tensor.  Found: {batch}")
+        if not batch.dtype.is_integer:
+            raise TypeError(f"Argument batch_shape must be integer type.  Found: {batch}")
+        known = constant_value(batch)
+        if known is not None and (known < 0).any():
+            raise ValueError(f"Argument batch_shape must be non-negative.  Found: {known}")
+        self._known_batch = known
+        self._batch = self._with_checks(batch, 1, "batch_shape")
 
     def _shape(self) -> TensorShape:
-        batch = constant_value(self._batch)
+        sizes = TensorShape([self._rows[0], self._columns[0]])
+        if self._batch is None:
+            return sizes
+        batch = self._known_batch
         known = TensorShape(None if batch is None else [int(n) for n in batch])
         if batch is None and self._batch.get_shape()[0].value is not None:
             known = TensorShape([None] * self._batch.get_shape()[0].value)
-        return known.concatenate(TensorShape([self._rows[0], self._columns[0]]))
+        return known.concatenate(sizes)
 
     def _shape_tensor(self) -> Tensor:
-        sizes = op("Pack", [self._rows[1], self._columns[1]])
+        sizes: Tensor = op("Pack", [self._rows[1], self._columns[1]])
+        if self._batch is None:
+            return sizes
         result: Tensor = op("ConcatV2", [self._batch, sizes], 0)
         return result
 
@@ -154,16 +192,38 @@ class _Rows(LinearOperator):
         """Returns the sum with matrices [..., m, n]."""
         return super().add_to_tensor(mat, name)
 
-    def _ones(self) -> Tensor:
-        result: Tensor = op("Fill", self._batch, constant(1, self.dtype))
+    def _filled(self, value: int) -> Tensor:
+        """Returns a tensor of the batch."""
+        shape: Any = self.batch_shape
+        if not shape.is_fully_defined():
+            shape = self.batch_shape_tensor()
+        result: Tensor = (ones if value else zeros)(shape, self.dtype)
         return result
+
+    def _checked_argument(self, x: Tensor, adjoint: bool = False) -> Tensor:
+        """Returns the argument of a product, checked when it runs if the operator checks shapes."""
+        if not self._checks:
+            return x
+        columns = self._rows[1] if adjoint else self._columns[1]
+        check = assert_equal(
+            op("Shape", x)[-2],
+            columns,
+            message="Dimensions are not compatible.  shape[-2] of argument to be the same as this "
+            "operator",
+        )
+        return with_dependencies([check], x)
 
     def _with_batch(self, x: Tensor) -> Tensor:
         """Broadcasts x to the batch of the operator."""
-        if self.batch_shape.ndims == 0:
+        if self._batch is None:
             return x
-        like = op("Fill", op("ConcatV2", [self._batch, [1, 1]], 0), constant(0, self.dtype))
-        return with_same_batch(like, x)[1]
+        shape: Any = self.batch_shape.concatenate([1, 1])
+        if not shape.is_fully_defined():
+            shape = op("ConcatV2", [self.batch_shape_tensor(), [1, 1]], 0)
+        elif broadcast_static_shape(x.get_shape(), shape) == x.get_shape():
+            return x
+        result: Tensor = x + zeros(shape, self.dtype)
+        return result
 
 
 class LinearOperatorIdentity(_Rows):
@@ -173,7 +233,7 @@ class LinearOperatorIdentity(_Rows):
       num_rows: their size, int or int32 scalar.
       batch_shape: shape of the batch; None for none.
       dtype: float32 by default.
-      assert_proper_shapes: accepted; sizes are checked always.
+      assert_proper_shapes: also check sizes and arguments that are not known before they run.
       the others: as in LinearOperator.
     Raises: ValueError or TypeError for sizes that are not integers >= 0, or other hints than True.
     """
@@ -199,26 +259,26 @@ class LinearOperatorIdentity(_Rows):
             if not hint:
                 raise ValueError(f"An identity operator is always {what}.")
         super().__init__(dtype or "float32", None, True, True, True, True, name)
-        self._set_sizes(num_rows, num_rows, batch_shape)
+        self._set_sizes(num_rows, num_rows, assert_proper_shapes)
+        self._set_batch(batch_shape)
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self._with_batch(adjoint_if(x, adjoint_arg))
+        return self._with_batch(self._checked_argument(adjoint_if(x, adjoint_arg)))
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         return self._matmul(rhs, adjoint_arg=adjoint_arg)
 
     def _determinant(self) -> Tensor:
-        return self._ones()
+        return self._filled(1)
 
     def _log_abs_determinant(self) -> Tensor:
-        result: Tensor = op("ZerosLike", self._ones())
-        return result
+        return self._filled(0)
 
     def _to_dense(self) -> Tensor:
         known = self.shape
         if known.is_fully_defined():
             return eye(known.as_list()[-1], batch_shape=known.as_list()[:-2], dtype=self.dtype)
-        return eye(self._rows[1], batch_shape=self._batch, dtype=self.dtype)
+        return eye(self._rows[1], batch_shape=self.batch_shape_tensor(), dtype=self.dtype)
 
     def _diag_part(self) -> Tensor:
         result: Tensor = op("MatrixDiagPart", self._to_dense())
@@ -269,7 +329,9 @@ class LinearOperatorScaledIdentity(_Rows):
             True,
             name,
         )
-        self._set_sizes(num_rows, num_rows, op("Shape", self._multiplier))
+        self._set_sizes(num_rows, num_rows, assert_proper_shapes)
+        self._count = op("Cast", self._rows[1], DstT=self.dtype)
+        self._real_count = op("Cast", self._rows[1], DstT=self.dtype.real_dtype)
 
     multiplier = property(lambda self: self._multiplier, doc="The factors.")
 
@@ -277,27 +339,33 @@ class LinearOperatorScaledIdentity(_Rows):
         sizes = TensorShape([self._rows[0], self._rows[0]])
         return self._multiplier.get_shape().concatenate(sizes)
 
+    def _shape_tensor(self) -> Tensor:
+        sizes = op("Pack", [self._rows[1], self._rows[1]])
+        result: Tensor = op("ConcatV2", [op("Shape", self._multiplier), sizes], 0)
+        return result
+
     def _factor(self, adjoint: bool) -> Tensor:
         value = conj(self._multiplier) if adjoint else self._multiplier
         result: Tensor = op("ExpandDims", op("ExpandDims", value, -1), -1)
         return result
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return adjoint_if(x, adjoint_arg) * self._factor(adjoint)
+        right = self._checked_argument(adjoint_if(x, adjoint_arg))
+        result: Tensor = right * self._factor(adjoint)
+        return result
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return adjoint_if(rhs, adjoint_arg) / self._factor(adjoint)
-
-    def _count(self) -> Any:
-        return op("Cast", self._rows[1], DstT=self.dtype)
+        right = self._checked_argument(adjoint_if(rhs, adjoint_arg))
+        result: Tensor = right / self._factor(adjoint)
+        return result
 
     def _determinant(self) -> Tensor:
-        result: Tensor = op("Pow", self._multiplier, self._count())
+        result: Tensor = op("Pow", self._multiplier, self._count)
         return result
 
     def _log_abs_determinant(self) -> Tensor:
         log = op("Log", absolute(self._multiplier))
-        result: Tensor = op("Cast", log, DstT=self.dtype) * self._count()
+        result: Tensor = self._real_count * log
         return result
 
     def _diag_part(self) -> Tensor:
@@ -343,14 +411,29 @@ class LinearOperatorZeros(_Rows):
             as_dtype(dtype or "float32"), None, False, is_self_adjoint, False, is_square, name
         )
         columns = num_rows if num_columns is None else num_columns
-        self._set_sizes(num_rows, columns, batch_shape)
+        self._set_sizes(num_rows, columns, assert_proper_shapes)
+        sizes = (self._rows[0], self._columns[0])
+        if is_square and None not in sizes and sizes[0] != sizes[1]:
+            raise ValueError(
+                f"LinearOperatorZeros initialized as is_square=True, but got "
+                f"num_rows({sizes[0]}) != num_columns({sizes[1]})"
+            )
+        self._set_batch(batch_shape)
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return dense_product(self._to_dense(), x, adjoint, adjoint_arg)
+        right = self._checked_argument(adjoint_if(x, adjoint_arg), adjoint)
+        shape = right.get_shape()
+        rows, size = (self._columns if adjoint else self._rows), op("Shape", right)
+        if not self.is_square:
+            count = size[-1]
+            size = op("ConcatV2", [size[:-2], op("Pack", [rows[1], count])], 0)
+        product = zeros(size, right.dtype.base_dtype)
+        if shape.ndims is not None:
+            product.set_shape(shape[:-2].concatenate([rows[0], shape[-1]]))
+        return self._with_batch(product)
 
     def _determinant(self) -> Tensor:
-        result: Tensor = op("ZerosLike", self._ones())
-        return result
+        return self._filled(0)
 
     def _to_dense(self) -> Tensor:
         result: Tensor = op("Fill", self.shape_tensor(), constant(0, self.dtype))

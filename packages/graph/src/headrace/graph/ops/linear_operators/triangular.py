@@ -37,12 +37,10 @@ class LinearOperatorLowerTriangular(LinearOperator):
     ) -> None:
         if is_square is False:
             raise ValueError("Only square lower triangular operators supported at this time.")
-        given = checked(tril, 2, "tril")
-        self._tril = op("MatrixBandPart", given, -1, 0)
-        self._diag = op("MatrixDiagPart", self._tril)
+        self._tril = checked(tril, 2, "tril")
         super().__init__(
             self._tril.dtype,
-            [given],
+            [self._tril],
             is_non_singular,
             is_self_adjoint,
             is_positive_definite,
@@ -59,17 +57,21 @@ class LinearOperatorLowerTriangular(LinearOperator):
         return shape
 
     def _to_dense(self) -> Tensor:
-        tril: Tensor = self._tril
-        return tril
+        result: Tensor = op("MatrixBandPart", self._tril, -1, 0)
+        return result
+
+    def _diag_part(self) -> Tensor:
+        result: Tensor = op("MatrixDiagPart", self._tril)
+        return result
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        matrix, right = with_same_batch(self._tril, adjoint_if(rhs, adjoint_arg))
+        matrix, right = with_same_batch(self._to_dense(), adjoint_if(rhs, adjoint_arg))
         return matrix_triangular_solve(matrix, right, lower=True, adjoint=adjoint)
 
     def _determinant(self) -> Tensor:
-        result: Tensor = reduce_prod(self._diag, -1)
+        result: Tensor = reduce_prod(self._diag_part(), -1)
         return result
 
     def _log_abs_determinant(self) -> Tensor:
-        result: Tensor = reduce_sum(op("Log", absolute(self._diag)), -1)
+        result: Tensor = reduce_sum(op("Log", absolute(self._diag_part())), -1)
         return result

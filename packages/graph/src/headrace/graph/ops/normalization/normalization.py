@@ -101,28 +101,24 @@ def fused_batch_norm(
 
 
 def batch_norm_with_global_normalization(
-    t: Any = None,
-    m: Any = None,
-    v: Any = None,
-    beta: Any = None,
-    gamma: Any = None,
+    t: TensorLike | None = None,
+    m: TensorLike | None = None,
+    v: TensorLike | None = None,
+    beta: TensorLike | None = None,
+    gamma: TensorLike | None = None,
     variance_epsilon: Any = None,
-    scale_after_normalization: Any = None,
+    scale_after_normalization: bool | None = None,
     name: str | None = None,
-    input: Any = None,  # noqa: A002 - TF's name
-    mean: Any = None,
-    variance: Any = None,
+    input: TensorLike | None = None,  # noqa: A002 - TF's name
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
 ) -> Tensor:
     """Old form of batch_normalization; gamma is used if scale_after_normalization is true."""
-    return batch_normalization(
-        input if t is None else t,
-        mean if m is None else m,
-        variance if v is None else v,
-        beta,
-        gamma if scale_after_normalization else None,
-        variance_epsilon,
-        name,
-    )
+    x: Any = input if t is None else t
+    average: Any = mean if m is None else m
+    spread: Any = variance if v is None else v
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(x, average, spread, beta, scale, variance_epsilon, name)
 
 
 def l2_normalize(

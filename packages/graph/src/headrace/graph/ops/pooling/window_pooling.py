@@ -278,7 +278,7 @@ def dilation2d(
 
 
 def erosion2d(
-    value: Any,
+    value: TensorLike,
     kernel: TensorLike,
     strides: Sequence[int],
     rates: Sequence[int],

@@ -16,8 +16,8 @@ from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 def stateless_uniform(
     shape: ShapeLike | TensorLike,
     seed: TensorLike,
-    minval: Any = 0,
-    maxval: Any = None,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
@@ -36,7 +36,7 @@ def stateless_uniform(
         if (minval is None) != (maxval is None):
             raise ValueError(
                 f"For integer dtype {requested.name}, minval and maxval must be both `None` or "
-                f"both non-`None`; got minval={minval} and maxval={maxval}"
+                f"both non-`None`; got minval={minval!r} and maxval={maxval!r}"
             )
     elif maxval is None:
         maxval = 1
