@@ -225,6 +225,11 @@ CONTRIB: dict[str, str] = {
     ),
     "contrib.learn.ModeKeys": "contrib.model_modes",
     **rows(
+        "contrib.model_analyzer",
+        "analyze_ops analyze_vars tensor_description",
+        "contrib.slim.model_analyzer",
+    ),
+    **rows(
         "contrib.vocabulary",
         "ByteProcessor CategoricalVocabulary VocabularyProcessor",
         "contrib.learn.preprocessing",
