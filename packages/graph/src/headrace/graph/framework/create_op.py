@@ -100,20 +100,27 @@ def add_node(
     return node
 
 
-def _check_ranks(
+def _with_ranks(
     where: str, ranks: tuple[int, ...], shapes: tuple[Shape, ...], attrs: AttrSet
-) -> None:
-    """Raises ValueError for an input of a rank that the op never accepts."""
+) -> tuple[Shape, ...]:
+    """Returns the shapes, unknown ones with the rank that the op requires, if it accepts only one.
+
+    Raises: ValueError for an input of a rank that the op never accepts.
+    """
     assert attrs.signature is not None
-    place = 0
+    found: list[Shape] = []
     for arg, allowed in zip(attrs.signature.inputs, ranks, strict=True):
         count = 1
         if arg.number_attr:
             count = attrs.values[arg.number_attr]
         elif arg.type_list_attr:
             count = len(attrs.values[arg.type_list_attr])
-        for shape in shapes[place : place + count]:
-            if shape is not None and not allowed >> min(len(shape), 8) & 1:
+        only = _ONE_RANK.get(allowed)
+        for shape in shapes[len(found) : len(found) + count]:
+            if shape is None:
+                found.append(only)
+                continue
+            if not allowed >> min(len(shape), 8) & 1:
                 requested = [rank for rank in range(9) if allowed >> rank & 1]
                 text = "at least " * (len(requested) > 1 and requested[-1] == 8) + str(requested[0])
                 if len(requested) > 1 and requested[-1] != 8:
@@ -122,7 +129,12 @@ def _check_ranks(
                     f"{where}: {arg.name}: Shape must be rank {text} but is rank {len(shape)}: "
                     f"it is {list(shape)}"
                 )
-        place += count
+            found.append(shape)
+    return tuple(found)
+
+
+# The shape of an input that must have one rank, by the mask of its ranks.
+_ONE_RANK: dict[int, Shape] = {1 << rank: (None,) * rank for rank in range(8)}
 
 
 def infer_shapes(
@@ -141,13 +153,15 @@ def infer_shapes(
         return (None,) * n_outputs
     ranks = op_catalogue.input_ranks(op_type)
     if ranks:
-        _check_ranks(f"{op_type} '{name}'", ranks, input_shapes, attrs)
+        with_ranks = _with_ranks(f"{op_type} '{name}'", ranks, input_shapes, attrs)
+    else:
+        with_ranks = input_shapes
     # An OpDef names no rule: the shape function of a custom op has the op's name.
     function = shape_function(attrs.signature.shape_rule or op_type)
     if function is None:
         attrs.shapes[input_shapes] = unknown = (None,) * n_outputs
         return unknown
-    query = ShapeQuery(input_shapes, attrs.values, n_outputs, inputs)
+    query = ShapeQuery(with_ranks, attrs.values, n_outputs, inputs)
     try:
         shapes_found = function(query)
     except ValueError as error:

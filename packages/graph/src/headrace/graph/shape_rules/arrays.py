@@ -19,6 +19,7 @@ from headrace.graph.shape_rules.algebra import (
     int_of,
     ints,
     not_negative,
+    same,
     show,
     sizes,
     total,
@@ -475,3 +476,28 @@ def list_diff(op: ShapeQuery) -> Shapes:
     with_rank(op.inputs[0], 1, "x")
     with_rank(op.inputs[1], 1, "y")
     return [(None,)] * op.n_outputs
+
+
+@shape_rule("reverse_v2")
+def reverse_v2(op: ShapeQuery) -> Shapes:
+    x, axes = op.inputs[0], ints(op, 1)
+    if x is not None and axes is not None:
+        found = [axis_of(axis, x) for axis in axes]
+        for axis in found:
+            if found.count(axis) > 1:
+                raise ValueError(f"axis {axis} specified more than once.")
+    return [x]
+
+
+@shape_rule("reverse_sequence")
+def reverse_sequence(op: ShapeQuery) -> Shapes:
+    x, lengths = op.inputs[0], with_rank(op.inputs[1], 1, "seq_lengths")
+    if x is None:
+        return [None]
+    batch, sequence = op.attrs["batch_dim"], op.attrs["seq_dim"]
+    for what, axis in ("batch_dim", batch), ("seq_dim", sequence):
+        if axis >= len(x):
+            raise ValueError(f"{what} must be < input rank: {axis} vs. {len(x)}")
+    if batch >= 0 and not same(x[batch], lengths[0]):
+        raise ValueError(f"seq_lengths {show(lengths)} does not fit dimension {batch} of {show(x)}")
+    return [x]

@@ -50,13 +50,25 @@ def sample_distorted_bounding_box(op: ShapeQuery) -> Shapes:
 @shape_rule("non_max_suppression")
 def non_max_suppression(op: ShapeQuery) -> Shapes:
     """Indices (and scores) of the selected boxes; in later versions also their number."""
-    with_rank(op.inputs[0], 2, "boxes")
+    boxes, scores = with_rank(op.inputs[0], 2, "boxes"), with_rank(op.inputs[1], 1, "scores")
+    if not same(boxes[0], scores[0]):
+        raise ValueError(f"boxes {show(boxes)} and scores {show(scores)} differ in number")
     n = None
     if attr(op, "pad_to_max_output_size", False):
         n = int_of(op, 2, "max_output_size")
     if op.n_outputs == 1:
         return [(n,)]
     return [*([(n,)] * (op.n_outputs - 1)), ()]
+
+
+@shape_rule("colours")
+def colours(op: ShapeQuery) -> Shapes:
+    images = at_least(op.inputs[0], 1, "images")
+    if images is None:
+        return [None]
+    if not same(images[-1], 3):
+        raise ValueError(f"images {show(images)} must have 3 channels")
+    return [(*images[:-1], 3)]
 
 
 @shape_rule("combined_non_max_suppression")
@@ -68,6 +80,28 @@ def combined_non_max_suppression(op: ShapeQuery) -> Shapes:
 @shape_rule("decode_image")
 def decode_image(op: ShapeQuery) -> Shapes:
     return [(None, None, op.attrs["channels"] or None)]
+
+
+@shape_rule("decode_wav")
+def decode_wav(op: ShapeQuery) -> Shapes:
+    channels, samples = (op.attrs[f"desired_{what}"] for what in ("channels", "samples"))
+    return [(None if samples < 0 else samples, None if channels < 0 else channels), ()]
+
+
+@shape_rule("audio_spectrogram")
+def audio_spectrogram(op: ShapeQuery) -> Shapes:
+    samples, channels = with_rank(op.inputs[0], 2, "input")
+    window, stride = op.attrs["window_size"], op.attrs["stride"]
+    if window < 2 or stride < 1:
+        return [(channels, None, None)]
+    frames = None if samples is None else max(0, 1 + (samples - window) // stride)
+    # the window is padded to the next power of two
+    return [(channels, frames, 1 + (1 << (window - 1).bit_length()) // 2)]
+
+
+@shape_rule("mfcc")
+def mfcc(op: ShapeQuery) -> Shapes:
+    return [(*with_rank(op.inputs[0], 3, "spectrogram")[:2], op.attrs["dct_coefficient_count"])]
 
 
 @shape_rule("extract_jpeg_shape")

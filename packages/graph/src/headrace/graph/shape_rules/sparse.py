@@ -4,15 +4,88 @@ from __future__ import annotations
 
 from headrace.graph.framework.op_registry import shape_rule
 from headrace.graph.framework.shape_query import ShapeQuery
-from headrace.graph.shape_rules.algebra import Shape, ints, same, show, total, with_rank
+from headrace.graph.shape_rules.algebra import Shape, axis_of, ints, same, show, total, with_rank
 
 Shapes = list[Shape]
 
 
+def _triplet(rank: int | None, n_outputs: int = 3) -> Shapes:
+    """Returns the shapes of a sparse tensor with an unknown number of values."""
+    out: Shapes = [(None, rank), (None,), (rank,)]
+    return out[:n_outputs]
+
+
+def _rank(op: ShapeQuery, *inputs: int) -> int | None:
+    """Returns how many elements the first of some vectors has whose size is known."""
+    sizes = [with_rank(op.inputs[i], 1, f"input {i}")[0] for i in inputs]
+    return next((size for size in sizes if size is not None), None)
+
+
 @shape_rule("sparse_triplet")
 def sparse_triplet(op: ShapeQuery) -> Shapes:
-    out: Shapes = [(None, None), (None,), (None,)]
-    return out[: op.n_outputs]
+    return _triplet(None)
+
+
+@shape_rule("sparse_part")
+def sparse_part(op: ShapeQuery) -> Shapes:
+    return _triplet(_rank(op, 2))
+
+
+@shape_rule("sparse_binary")
+def sparse_binary(op: ShapeQuery) -> Shapes:
+    return _triplet(_rank(op, 2, 5), op.n_outputs)
+
+
+@shape_rule("dense_sets")
+def dense_sets(op: ShapeQuery) -> Shapes:
+    ranks = [len(shape) for shape in op.inputs if shape is not None]
+    return _triplet(ranks[0] if ranks else None)
+
+
+@shape_rule("dense_and_sparse_set")
+def dense_and_sparse_set(op: ShapeQuery) -> Shapes:
+    dense = op.inputs[0]
+    return _triplet(_rank(op, 3) if dense is None else len(dense))
+
+
+@shape_rule("sparse_matrix")
+def sparse_matrix(op: ShapeQuery) -> Shapes:
+    return _triplet(2)
+
+
+@shape_rule("sparse_split")
+def sparse_split(op: ShapeQuery) -> Shapes:
+    indices, values, shape = _triplet(_rank(op, 3))
+    n = op.attrs["num_split"]
+    return [indices] * n + [values] * n + [shape] * n
+
+
+@shape_rule("sparse_slice_grad")
+def sparse_slice_grad(op: ShapeQuery) -> Shapes:
+    return [with_rank(op.inputs[1], 2, "input_indices")[:1]]
+
+
+@shape_rule("sparse_reduce")
+def sparse_reduce(op: ShapeQuery) -> Shapes:
+    shape, axes = ints(op, 2), ints(op, 3)
+    if shape is None or axes is None or any(d < 0 for d in shape):
+        return [None]
+    reduced = {axis_of(axis, tuple(shape)) for axis in axes} if axes else range(len(shape))
+    if op.attrs["keep_dims"]:
+        return [tuple(1 if i in reduced else d for i, d in enumerate(shape))]
+    return [tuple(d for i, d in enumerate(shape) if i not in reduced)]
+
+
+@shape_rule("edit_distance")
+def edit_distance(op: ShapeQuery) -> Shapes:
+    hypothesis, truth = ints(op, 2), ints(op, 5)
+    if hypothesis is None or truth is None or any(d < 0 for d in (*hypothesis, *truth)):
+        return [None]
+    if len(hypothesis) != len(truth):
+        raise ValueError(
+            f"hypothesis_shape {show(hypothesis)} and truth_shape {show(truth)} differ in rank"
+        )
+    return [tuple(map(max, hypothesis[:-1], truth[:-1]))]
 
 
 @shape_rule("sparse_reshape")
