@@ -45,7 +45,12 @@ static inline hr_code hr_shape_sample_distorted_bounding_box(hr_request* r) {
 }
 
 static inline hr_code hr_shape_non_max_suppression(hr_request* r) {
+  hr_text s, t;
+  const hr_tensor *boxes = r->inputs[0], *scores = r->inputs[1];
   HR_TRY(hr_with_rank(r, 0, 2, "boxes"));
+  HR_TRY(hr_with_rank(r, 1, 1, "scores"));
+  if (boxes->dims[0] != scores->dims[0])
+    HR_BAD(r, "boxes %s and scores %s differ in number", hr_show(boxes, &s), hr_show(scores, &t));
   if (!hr_attr_bool(r->node, "pad_to_max_output_size", 0)) return hr_depends(r);
   int64_t n;
   int known;
