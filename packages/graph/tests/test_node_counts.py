@@ -76,6 +76,18 @@ NODES = {
     "m.image.per_image_standardization(m.zeros([4,4,3]))": 24,
     "m.image.per_image_standardization(m.placeholder(m.float32,[None,4,4,3]))": 46,
     "m.image.per_image_standardization(m.placeholder(m.uint8,[4,4,3]))": 33,
+    "m.assert_equal(2,2)": 1,
+    "m.assert_equal(i,j)": 10,
+    "m.assert_less(i,j,message='x')": 12,
+    "m.assert_rank(s,2)": 4,
+    "m.image.random_brightness(s,0.5)": 9,
+    "m.nn.nce_loss(s,x[0,0,:2],m.placeholder(m.int64,[5,1]),y[0],1,2)": 118,
+    "m.nn.sampled_softmax_loss(s,x[0,0,:2],m.placeholder(m.int64,[5,1]),y[0],1,2)": 149,
+    "m.nn.sparse_softmax_cross_entropy_with_logits(labels=m.cast(x[:,:,0],m.int32),logits=x)": 39,
+    "m.losses.sparse_softmax_cross_entropy([0,1],s)": 33,
+    "m.contrib.seq2seq.LuongAttention(3,y)": 21,
+    "m.contrib.seq2seq.LuongAttention(3,y,[1,2])": 43,
+    "m.contrib.seq2seq.BahdanauAttention(3,x,[1,2])": 43,
     "m.train.string_input_producer(['a'])": 19,
     "m.train.string_input_producer(['a'],num_epochs=2,shuffle=False)": 24,
     "m.contrib.training.bucket_by_sequence_length(3,[s],4,[2,4])": 102,
@@ -110,6 +122,8 @@ def test_a_call_counts_as_tensorflows(call, graph):
         "s": hr.zeros([2, 4]),
         "y": hr.zeros([2, 5, 4]),
         "c": hr.nn.rnn_cell,
+        "i": hr.placeholder(hr.int32, []),
+        "j": hr.placeholder(hr.int32, []),
     }
     start = graph._last_id
     eval(call, names)

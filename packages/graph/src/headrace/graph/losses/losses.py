@@ -117,6 +117,13 @@ def _count_nonzero_weights(losses: Tensor, weights: Any, per_batch: bool = False
         return reduce_sum(spread, name=scope)
 
 
+def _checks_of(weights: Any) -> int:
+    """Returns the number of nodes that TensorFlow checks and broadcasts scalar weights by."""
+    if isinstance(weights, (int, float)):
+        return 19
+    return 18 if isinstance(weights, Tensor) and weights.get_shape().ndims == 0 else 0
+
+
 def _mean(total: Tensor, count: Tensor) -> Tensor:
     return op("DivNoNan", total, count, name="value")
 
@@ -142,8 +149,8 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert_to_tensor(losses)
-        if isinstance(weights, (int, float)) and reduction == _MEAN:
-            count_nodes(19)  # checks and broadcasting of the weights
+        if reduction == _MEAN:
+            count_nodes(_checks_of(weights))
         weights = cast(weights, float32)
         kind = losses.dtype.base_dtype
         values = after(assert_broadcastable(weights, losses), cast(losses, float32))

@@ -19,8 +19,10 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.assertion import Assert
 from headrace.graph.control_flow.control_flow_ops import no_op
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.reduction import reduce_all
 from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
 
 if TYPE_CHECKING:
@@ -29,10 +31,6 @@ if TYPE_CHECKING:
 _OK = "static_checks_determined_all_ok"
 
 # ---- values --------------------------------------------------------------------------------
-
-
-def _all(condition: Any) -> Tensor:
-    return op("All", condition, op("Range", 0, op("Rank", condition), 1))
 
 
 def _raise_if_false(static: Any, data: list[Any]) -> None:
@@ -56,20 +54,23 @@ def _compare(
     scope: str | None,
 ) -> Operation:
     with name_scope(scope or name):
+        if x is y and op_type == "Equal":
+            return no_op()
         x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
         if data is None:
             data = [
-                message or "",
                 f"Condition x {summary} y did not hold element-wise:",
                 f"x ({x.name}) = ",
                 x,
                 f"y ({y.name}) = ",
                 y,
             ]
+        if message is not None:
+            data = [message, *data]
         one, other = constant_value(x), constant_value(y)
         if one is not None and other is not None:
             _raise_if_false(function(one, other), data)
-        return Assert(_all(op(op_type, x, y)), data, summarize=summarize)
+        return Assert(reduce_all(op(op_type, x, y)), data, summarize=summarize)
 
 
 def _comparison(
@@ -180,7 +181,7 @@ def assert_near(
         attrs: dict[str, Any] = {"Tout": kind} if dtype.is_complex else {}
         distance = op(size, left - right, **attrs)
         limit = absolute + relative * op(size, right, **attrs)
-        return Assert(_all(op("LessEqual", distance, limit)), data, summarize=summarize)
+        return Assert(reduce_all(op("LessEqual", distance, limit)), data, summarize=summarize)
 
 
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
@@ -190,7 +191,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """
     with name_scope(name or "is_non_decreasing"):
         steps = _steps(x)
-        return _all(op("LessEqual", op("ZerosLike", steps), steps))
+        return reduce_all(op("LessEqual", op("ZerosLike", steps), steps))
 
 
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
@@ -200,7 +201,7 @@ def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """
     with name_scope(name or "is_strictly_increasing"):
         steps = _steps(x)
-        return _all(op("Less", op("ZerosLike", steps), steps))
+        return reduce_all(op("Less", op("ZerosLike", steps), steps))
 
 
 def _steps(x: Any) -> Tensor:
@@ -242,6 +243,7 @@ def _rank_check(
                     f"{message}.  Tensor {x.name} must have rank {must}{shown}.  Received rank "
                     f"{have}, shape {x.get_shape()}"
                 )
+            count_nodes(2 + len(ranks))  # the ranks, and checks of their dtype
             return no_op(name=_OK)
         rank = op("Size", x.dense_shape) if isinstance(x, SparseTensor) else op("Rank", x)
         if data is None:

@@ -127,6 +127,8 @@ def sparse_softmax_cross_entropy_with_logits(
         if rank == 2:
             count_nodes(1)  # the shape of the labels
             return op("SparseSoftmaxCrossEntropyWithLogits", logits, labels, name=scope)[0]
+        static = labels.get_shape().is_fully_defined() and logits.get_shape().is_fully_defined()
+        count_nodes(5 if static else 21)  # the number of classes, and a check of the shapes
         shape = op("Shape", labels)
         width = op("StridedSlice", op("Shape", logits), [-1], [0], [1], shrink_axis_mask=1)
         cost = op(

@@ -12,6 +12,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework import nest
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -92,6 +93,7 @@ class BaseAttentionMechanism(AttentionMechanism):
             static = keys.get_shape()
             self._batch_size = static[0].value or shape[0]
             self._alignments_size = static[1].value or shape[1]
+            count_nodes(sum(static[i].value is None for i in (0, 1)) - 1)
 
     values = property(lambda self: self._values, doc="The memory, zero behind the lengths.")
     keys = property(lambda self: self._keys, doc="The memory behind memory_layer.")
@@ -135,6 +137,7 @@ def _prepared(memory: Any, lengths: Any, check_inner: bool) -> Any:
                 )
     if lengths is None:
         return memory
+    count_nodes(2)  # the shape of the mask
 
     def zeroed(m: Tensor) -> Tensor:
         mask = sequence_mask(lengths, maxlen=op("Shape", m)[1], dtype=m.dtype.base_dtype)
@@ -154,6 +157,7 @@ def masked_score(score: Tensor, lengths: TensorLike, value: TensorLike) -> Tenso
     """Replaces the scores behind the lengths, which must be positive."""
     check = assert_positive(lengths, message="All values in memory_sequence_length must greater "
                             "than zero.")  # fmt: skip
+    count_nodes(2)
     with get_default_graph().control_dependencies([check] if check is not None else []):
         mask = sequence_mask(lengths, maxlen=op("Shape", score)[1])
         filler = op("Fill", op("Shape", score), constant(value, score.dtype.base_dtype))

@@ -11,6 +11,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.contrib.framework.tensors import with_same_shape
 from headrace.graph.contrib.seq2seq.attention import AttentionMechanism
 from headrace.graph.framework import nest
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -56,6 +57,8 @@ class AttentionWrapperState(
 
         def checked(old: Any, new: Any) -> Any:
             if isinstance(old, Tensor) and isinstance(new, Tensor):
+                if not old.get_shape().is_fully_defined():
+                    count_nodes(3)  # what TensorFlow's check of the shape has more
                 same: Tensor = with_same_shape(old, new)
                 same.set_shape(old.get_shape())
                 return same
@@ -220,6 +223,8 @@ class AttentionWrapper(RNNCell):
         Raises: InvalidArgumentError in a run for another batch size than that of the memory.
         """
         with name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
+            if isinstance(batch_size, Tensor):
+                count_nodes(18)
             cell_state = self._initial_cell_state
             if cell_state is None:
                 cell_state = self._cell.zero_state(batch_size, dtype)
@@ -254,6 +259,7 @@ class AttentionWrapper(RNNCell):
                 "Expected state to be instance of AttentionWrapperState. Received type "
                 f"{type(state)} instead."
             )
+        count_nodes(2)
         cell_inputs = self._cell_input_fn(inputs, state.attention)
         output, cell_state = self._cell(cell_inputs, state.cell_state)
         size = output.get_shape()[0].value

@@ -10,6 +10,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.while_loop import while_loop
 from headrace.graph.framework import nest
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.ops.reduction import reduce_all
@@ -107,6 +108,8 @@ def dynamic_decode(
                 raise ValueError("maximum_iterations must be a scalar")
         finished, inputs, state = decoder.initialize()
         sizes, dtypes = decoder.output_size, decoder.output_dtype
+        if isinstance(decoder.batch_size, Tensor) and constant_value(decoder.batch_size) is None:
+            count_nodes(2)  # the shapes of the zero outputs
         zero_outputs = nest.map_structure(
             lambda size, dtype: zero_states(size, decoder.batch_size, dtype), sizes, dtypes
         )

@@ -11,6 +11,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.contrib.seq2seq.decoder import with_time_swapped
 from headrace.graph.control_flow.cond import cond
 from headrace.graph.framework import nest
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
@@ -197,6 +198,7 @@ class TrainingHelper(_IdHelper):
     ) -> Any:
         """Returns the ids of the largest outputs."""
         with name_scope(name, "TrainingHelperSample", [time, outputs]):
+            count_nodes(1)  # a cast to int32
             return argmax(outputs, axis=-1, output_type=_INT32)
 
     def next_inputs(

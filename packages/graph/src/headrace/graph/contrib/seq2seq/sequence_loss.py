@@ -9,6 +9,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.elementwise.elementwise import cast
 from headrace.graph.ops.losses import sparse_softmax_cross_entropy_with_logits
 from headrace.graph.ops.reduction import count_nonzero, reduce_sum
 from headrace.graph.typing.aliases import TensorLike
@@ -82,5 +83,5 @@ def _count(weights: Tensor, axis: Any) -> Any:
 
 
 def _quotient(total: Any, size: Any) -> Tensor:
-    result: Tensor = op("DivNoNan", total, op("Cast", size, DstT=total.dtype.base_dtype))
+    result: Tensor = op("DivNoNan", total, cast(size, total.dtype.base_dtype))
     return result

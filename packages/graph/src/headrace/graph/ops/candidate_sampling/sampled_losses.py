@@ -7,6 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.candidate_sampling.candidate_sampling import (
@@ -56,6 +57,7 @@ def _logits(
         # one lookup for both gives a single sparse gradient
         rows = cast(embedding_lookup(parts, every, partition_strategy), kind)
         offsets = cast(embedding_lookup(biases, every, partition_strategy), kind)
+        count_nodes(27)  # sizes of the slices, and sums as products with ones
         count = op("Shape", flat)
         width = op("Shape", rows)[1:2]
         minus = constant([-1])
@@ -83,6 +85,7 @@ def _of_hits(labels: Tensor, sampled: Tensor, num_true: int, kind: Any) -> Tenso
     rows, places, weights = compute_accidental_hits(labels, sampled, num_true)
     int32 = as_dtype("int32")
     both = [op("Reshape", x, [-1, 1]) for x in (rows, cast(places, int32))]
+    count_nodes(2)  # the axis that the places get
     size = op("ConcatV2", [op("Shape", labels)[:1], op("Shape", sampled)], 0)
     return op(
         "SparseToDense",
@@ -127,6 +130,7 @@ def nce_loss(
                               sampled_values, remove_accidental_hits, partition_strategy, name,
                               None)  # fmt: skip
     losses = sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
+    count_nodes(10)
     return reduce_sum(losses, 1)
 
 

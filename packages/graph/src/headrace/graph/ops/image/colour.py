@@ -85,7 +85,7 @@ def _in_float(image: Any) -> tuple[Tensor, Any]:
     image = convert_to_tensor(image, name="image")
     kind = image.dtype.base_dtype
     if kind.name in ("float16", "float32"):
-        return identity(image), kind
+        return image, kind
     return convert_image_dtype(image, _FLOAT), kind
 
 
