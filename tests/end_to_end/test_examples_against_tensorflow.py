@@ -40,7 +40,10 @@ SMALL = {
 STEPS = 20
 # Float32 is rounded at 6e-8 of a value, the two systems add in different orders, and what differs
 # in a step is in the weights of the next ones.
-TOLERANCE = 1e-5
+USUAL_TOLERANCE = 1e-5
+# Threads mix the batches of this one, which therefore differ in each run of the test. Where values
+# of a window of max_pooling2d are equal but for rounding, the gradient goes to one or another.
+TOLERANCE = {"cifar_queues": 1e-3}
 # The attention of contrib.seq2seq counts other nodes, so that its variables have other seeds.
 SEEDED = [name for name in NAMES if name != "translation"]
 
@@ -83,7 +86,9 @@ def test_losses_are_tensorflows(name, changed, tmp_path, capsys):
     with capsys.disabled():
         print("\n{}: {:.2f} ms a step, TensorFlow 1.15 {:.2f} ms".format(name, *milliseconds))
     assert len(ours["losses"]) == STEPS
-    np.testing.assert_allclose(ours["losses"], theirs["losses"], rtol=TOLERANCE)
+    np.testing.assert_allclose(
+        ours["losses"], theirs["losses"], rtol=TOLERANCE.get(name, USUAL_TOLERANCE)
+    )
     if name in SEEDED:
         np.testing.assert_allclose(ours["seeded"], theirs["seeded"], rtol=1e-4, atol=1e-4)
 
