@@ -38,14 +38,14 @@ def add_control_dependencies(operations: Iterable[Operation]) -> list[Operation]
                 order.use(node, handle, node.type in _READS)
         else:
             order.use(node, None, False)
-    return order.required
+    return list(order.required)
 
 
 class _Order:
     """The last operations on each resource; None stands for all other side effects."""
 
     def __init__(self) -> None:
-        self.required: list[Operation] = []
+        self.required: dict[Operation, None] = {}  # in order
         self._writes: dict[Tensor | None, Operation] = {}
         self._reads: dict[Tensor | None, list[Operation]] = {}
 
@@ -57,8 +57,8 @@ class _Order:
         else:
             before += self._reads.pop(handle, [])
             self._writes[handle] = node
-            if node._context is None and node not in self.required:
-                self.required.append(node)
+            if node._context is None:
+                self.required.setdefault(node)
         sources = {t.op for t in node.inputs}
         for other in before:
             if other is not node and other not in sources and other._context is node._context:

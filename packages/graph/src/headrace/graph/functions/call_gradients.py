@@ -82,13 +82,15 @@ def _arguments(
 ) -> tuple[list[Tensor], list[tuple[str, int]]]:
     """Returns the arguments that the backward function reads, and where they come from."""
     read = {t for node in operations for t in node.inputs} | set(wanted)
+    intermediates = set(cuts)
     sources: dict[Tensor, tuple[str, int]] = {}
     for number, tensor in enumerate(found.body.inputs):
         sources.setdefault(tensor, ("input", number))
     for number, tensor in enumerate(found.dys):
         sources.setdefault(tensor, ("grad", number))
-    for tensor in cuts:
-        sources.setdefault(tensor, ("output", outputs.index(tensor)))
+    for number, tensor in enumerate(outputs):
+        if tensor in intermediates:
+            sources.setdefault(tensor, ("output", number))
     kept = [(t, source) for t, source in sources.items() if t in read]
     return [t for t, _ in kept], [source for _, source in kept]
 

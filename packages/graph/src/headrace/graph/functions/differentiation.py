@@ -184,7 +184,8 @@ def _needed(
 
 def forward_body(body: FunctionBody, cuts: Iterable[Tensor]) -> FunctionBody:
     """Returns a body that also returns the cuts."""
-    more = [t for t in cuts if t not in set(body.outputs)]
+    returned = set(body.outputs)
+    more = [t for t in cuts if t not in returned]
     mine = set(body.operations)
     added = [n for n in _needed(body, more, body.inputs) if n not in mine]
     operations = sorted([*body.operations, *added], key=lambda node: node._id)

@@ -17,11 +17,12 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.assertion import Assert
-from headrace.graph.control_flow.control_flow_ops import no_op
+from headrace.graph.control_flow.control_flow_ops import no_op, with_dependencies
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.ops.arrays.shapes import shape as shape_of
 from headrace.graph.ops.reduction import reduce_all
 from headrace.graph.typing.aliases import DTypeLike, SparseLike, TensorLike
 
@@ -67,10 +68,11 @@ def _compare(
             ]
         if message is not None:
             data = [message, *data]
+        condition = reduce_all(op(op_type, x, y))
         one, other = constant_value(x), constant_value(y)
         if one is not None and other is not None:
             _raise_if_false(function(one, other), data)
-        return Assert(reduce_all(op(op_type, x, y)), data, summarize=summarize)
+        return Assert(condition, data, summarize=summarize)
 
 
 def _comparison(
@@ -109,7 +111,7 @@ assert_greater = _comparison("assert_greater", ">", np.greater, "Greater")
 assert_greater_equal = _comparison("assert_greater_equal", ">=", np.greater_equal, "GreaterEqual")
 
 
-def _sign(name: str, summary: str, check: Any, zero_first: bool) -> SignCheck:
+def _sign(name_of_check: str, summary: str, check: Any, zero_first: bool) -> SignCheck:
     def function(
         x: TensorLike,
         data: Sequence[TensorLike] | None = None,
@@ -120,17 +122,18 @@ def _sign(name: str, summary: str, check: Any, zero_first: bool) -> SignCheck:
         with name_scope(name or function.__name__):
             x = convert_to_tensor(x, name="x")
             if data is None:
-                data = [
-                    message or "",
+                text, shown = (
                     f"Condition x {summary} 0 did not hold element-wise:",
                     f"x ({x.name}) = ",
-                    x,
-                ]
+                )
+                # TensorFlow 1.15 joins two texts here, which makes a node less.
+                texts = [text + shown] if name_of_check == "assert_non_positive" else [text, shown]
+                data = [message or "", *texts, x]
             zero = convert_to_tensor(0, dtype=x.dtype.base_dtype)
             pair = (zero, x) if zero_first else (x, zero)
             return check(*pair, data=data, summarize=summarize)
 
-    function.__name__ = function.__qualname__ = name
+    function.__name__ = function.__qualname__ = name_of_check
     function.__doc__ = f"An operation that fails unless x {summary} 0 for all elements."
     return function
 
@@ -209,6 +212,7 @@ def _steps(x: Any) -> Tensor:
     x = convert_to_tensor(x, name="x")
     if not is_numeric_tensor(x):
         raise TypeError(f"Expected x to be numeric, instead found: {x}")
+    count_nodes(15)  # TensorFlow 1.15 has a conditional for fewer than two elements
     flat = op("Reshape", x, [-1])
     count = op("Maximum", op("ExpandDims", op("Size", flat) - 1, 0), 0)
     after = op("Slice", flat, op("Minimum", op("Shape", flat), [1]), count)
@@ -235,6 +239,13 @@ def _rank_check(
             x = convert_to_tensor(x, name="x")
         message = message or ""
         known = [_static_rank(r) for r in ranks]
+        wanted = [convert_to_tensor(r, name="rank") for r in ranks]
+        if data is None:
+            shape = x.dense_shape if isinstance(x, SparseTensor) else shape_of(x)
+            data = [message, f"Tensor {x.name} must have rank {must}", *wanted,
+                    "Received shape: ", shape]  # fmt: skip
+        for want in wanted:
+            assert_type(want, "int32")
         have = x.get_shape().ndims
         if have is not None and None not in known:
             if not any(fits(have, int(want)) for want in known if want is not None):
@@ -243,17 +254,15 @@ def _rank_check(
                     f"{message}.  Tensor {x.name} must have rank {must}{shown}.  Received rank "
                     f"{have}, shape {x.get_shape()}"
                 )
-            count_nodes(2 + len(ranks))  # the ranks, and checks of their dtype
             return no_op(name=_OK)
         rank = op("Size", x.dense_shape) if isinstance(x, SparseTensor) else op("Rank", x)
-        if data is None:
-            shape = x.dense_shape if isinstance(x, SparseTensor) else op("Shape", x)
-            data = [message, f"Tensor {x.name} must have rank {must}", *ranks,
-                    "Received shape: ", shape]  # fmt: skip
-        holds: Any = None
-        for want in ranks:
-            one = op(op_type, rank, convert_to_tensor(want, dtype="int32"))
-            holds = one if holds is None else op("LogicalOr", holds, one)
+        holds = op(op_type, rank, wanted[0])
+        for want in wanted[1:]:
+            holds = op("LogicalOr", holds, op(op_type, rank, want))
+        for want, size in zip(wanted, known, strict=True):
+            if size is None:
+                text = "Rank must be a scalar. Received rank: "
+                holds = with_dependencies([assert_rank(want, 0, data=[text, want])], holds)
         return Assert(holds, data, summarize=summarize)
 
 

@@ -126,7 +126,7 @@ def create_train_op(
     step: Any = get_or_create_global_step() if isinstance(global_step, int) else global_step
     collected = graph.get_collection(GraphKeys.UPDATE_OPS)
     updates = list(dict.fromkeys(collected if update_ops is None else update_ops))
-    if any(not any(u is v for v in updates) for u in collected):
+    if not set(map(id, collected)) <= set(map(id, updates)):
         logging.warning(
             "update_ops in create_train_op does not contain all the update_ops in "
             "GraphKeys.UPDATE_OPS"

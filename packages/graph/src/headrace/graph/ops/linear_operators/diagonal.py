@@ -137,7 +137,7 @@ class _Rows(LinearOperator):
         self._checks = check
         self._rows = self._checked_size(rows, "num_rows")
         self._columns = self._rows
-        if columns is not rows:
+        if columns is not None:
             self._columns = self._checked_size(columns, "num_columns")
 
     def _checked_size(self, value: Any, what: str) -> tuple[int | None, Tensor]:
@@ -191,14 +191,6 @@ class _Rows(LinearOperator):
     def add_to_tensor(self, mat: TensorLike, name: str = "add_to_tensor") -> Tensor:
         """Returns the sum with matrices [..., m, n]."""
         return super().add_to_tensor(mat, name)
-
-    def _filled(self, value: int) -> Tensor:
-        """Returns a tensor of the batch."""
-        shape: Any = self.batch_shape
-        if not shape.is_fully_defined():
-            shape = self.batch_shape_tensor()
-        result: Tensor = (ones if value else zeros)(shape, self.dtype)
-        return result
 
     def _checked_argument(self, x: Tensor, adjoint: bool = False) -> Tensor:
         """Returns the argument of a product, checked when it runs if the operator checks shapes."""
@@ -259,7 +251,7 @@ class LinearOperatorIdentity(_Rows):
             if not hint:
                 raise ValueError(f"An identity operator is always {what}.")
         super().__init__(dtype or "float32", None, True, True, True, True, name)
-        self._set_sizes(num_rows, num_rows, assert_proper_shapes)
+        self._set_sizes(num_rows, None, assert_proper_shapes)
         self._set_batch(batch_shape)
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
@@ -269,10 +261,10 @@ class LinearOperatorIdentity(_Rows):
         return self._matmul(rhs, adjoint_arg=adjoint_arg)
 
     def _determinant(self) -> Tensor:
-        return self._filled(1)
+        return ones(self.batch_shape_tensor(), self.dtype)
 
     def _log_abs_determinant(self) -> Tensor:
-        return self._filled(0)
+        return zeros(self.batch_shape_tensor(), self.dtype)
 
     def _to_dense(self) -> Tensor:
         known = self.shape
@@ -329,7 +321,7 @@ class LinearOperatorScaledIdentity(_Rows):
             True,
             name,
         )
-        self._set_sizes(num_rows, num_rows, assert_proper_shapes)
+        self._set_sizes(num_rows, None, assert_proper_shapes)
         self._count = op("Cast", self._rows[1], DstT=self.dtype)
         self._real_count = op("Cast", self._rows[1], DstT=self.dtype.real_dtype)
 
@@ -433,7 +425,8 @@ class LinearOperatorZeros(_Rows):
         return self._with_batch(product)
 
     def _determinant(self) -> Tensor:
-        return self._filled(0)
+        shape: Any = self.batch_shape
+        return zeros(shape if shape.is_fully_defined() else self.batch_shape_tensor(), self.dtype)
 
     def _to_dense(self) -> Tensor:
         result: Tensor = op("Fill", self.shape_tensor(), constant(0, self.dtype))
