@@ -30,3 +30,13 @@ def test_global_step_reads_the_value_in_a_session(service):
     with hr.Session() as session:
         session.run(step.initializer)
         assert hr.train.global_step(session, step) == 0
+
+
+def test_an_optimizer_increments_a_global_step_found_by_its_name(graph):
+    # tf.Variable adds it to no collection, so that get_global_step returns its tensor
+    step, w = hr.Variable(0, name="global_step", trainable=False), hr.Variable(3.0)
+    found = hr.train.get_global_step()
+    assert isinstance(found, hr.Tensor)
+    train = hr.train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=found)
+    assert (train.type, train.name) == ("AssignAdd", "GradientDescent")
+    assert train.inputs[0].op is step.op

@@ -179,7 +179,10 @@ class Optimizer:
                 with control_dependencies([self._finish(updates, "update")]):
                     with colocate_with(global_step.op):
                         one = convert_to_tensor(1, dtype=global_step.dtype.base_dtype)
-                        train = global_step.assign_add(one, name=scope)
+                        if isinstance(global_step, Tensor):  # of get_global_step, by its name
+                            train = op("AssignAdd", global_step, one, name=scope)
+                        else:
+                            train = global_step.assign_add(one, name=scope)
                         train = getattr(train, "op", train)
             collection = get_default_graph().get_collection_ref(GraphKeys.TRAIN_OP)
             if train not in collection:
