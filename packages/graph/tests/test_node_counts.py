@@ -106,6 +106,8 @@ NODES = {
     "m.linalg.LinearOperatorScaledIdentity(3,m.constant(2.)).matmul(m.zeros([3,2]))": 10,
     "m.linalg.LinearOperatorZeros(3).matmul(m.zeros([3,2]))": 6,
     "m.linalg.LinearOperatorLowerTriangular(m.zeros([3,3])).solve(m.zeros([3,2]))": 6,
+    "m.train.batch([m.SparseTensor([[0]],[1.0],[2])],2)": 24,
+    "m.train.maybe_batch([m.SparseTensor([[0]],[1.0],[2])],m.placeholder(m.bool,[]),2)": 43,
     "m.train.string_input_producer(['a'])": 19,
     "m.train.string_input_producer(['a'],num_epochs=2,shuffle=False)": 24,
     "m.contrib.training.bucket_by_sequence_length(3,[s],4,[2,4])": 102,

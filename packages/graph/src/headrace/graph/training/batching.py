@@ -12,6 +12,8 @@ from headrace.graph.builder.indexed_slices import (
     convert_to_tensor_or_indexed_slices,
 )
 from headrace.graph.control_flow.control_flow_ops import no_op
+from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.layers.smart_cond import smart_cond
@@ -64,6 +66,7 @@ def dense_components(
             dense.append(t)
             kinds.append(None)
             continue
+        count_nodes(2)  # TensorFlow 1.15 expands the shape of each component
         rank = t.dense_shape.shape.with_rank(1)[0].value
         if rank is not None and enqueue_many:
             rank -= 1
@@ -76,6 +79,10 @@ def sparse_again(dequeued: Any, kinds: list[SparseComponent | None]) -> Any:
     """Returns the tensors of a batch, those sparse again that were serialised."""
     if not isinstance(dequeued, (list, tuple)):
         return sparse_again([dequeued], kinds)[0]
+    # TensorFlow 1.15 takes sparse tensors from a map: it also squeezes, and waits for each part.
+    sparse = sum(kind is not None for kind in kinds)
+    if sparse:
+        count_nodes(4 * sparse + len(kinds) - sparse)
     return [
         tensor
         if kind is None
@@ -171,6 +178,9 @@ def _batches(examples: list[Any], how: _Batching) -> Any:
             raise ValueError("Expected at least one tensor in batch().")
         keep = checked_keep_input(how.keep_input, how.enqueue_many)
         stored = [dense_components(e, how.enqueue_many) for e in converted]
+        if constant_value(keep) is None:  # and it stores them in a conditional
+            each = 9 if not how.enqueue_many else 14 if keep.shape.ndims else 18
+            count_nodes(each * sum(kind is not None for _, kinds in stored for kind in kinds))
         kinds = stored[0][1]
         for example, (_, others) in zip(converted, stored):
             if not all(map(_alike, kinds, others)):
