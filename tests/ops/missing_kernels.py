@@ -31,9 +31,7 @@ NOT_IMPLEMENTED = {
     "DestroyTemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
     "DisableCopyOnRead": "a hint to TensorFlow's own memory",
 }
-FAMILIES_NOT_IMPLEMENTED = {
-    "datasets": "input pipelines are not supported yet",
-}
+FAMILIES_NOT_IMPLEMENTED: dict[str, str] = {}
 
 
 def is_not_implemented(name: str) -> bool:

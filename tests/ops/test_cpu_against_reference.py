@@ -17,6 +17,7 @@ from headrace.kernels.reference import library, oracle
 _FILES = "packages/kernels/tests/test_cpu_checkpoint.py: the same bytes, errors and names"
 _JPEG = "tests/executor/test_jpeg_files.py: against TensorFlow's pixels"
 _FAMILIES = {
+    "datasets": "tests/data: against lists of Python and against TensorFlow",
     "lookup": "tests/executor/test_lookup_tables.py: against dictionaries",
     "readers": "tests/executor/test_readers.py: against the files",
     "tensor_arrays": "tests/ops/test_tensor_arrays.py: against lists of Python",

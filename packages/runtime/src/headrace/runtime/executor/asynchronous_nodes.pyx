@@ -13,6 +13,7 @@ from libcpp.utility cimport move
 
 from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor
 from headrace.runtime.state.context cimport Run, SessionState, run_fail_text
+from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, record_unit
 from headrace.runtime.state.error_boundary cimport call_compute_async, call_prepare
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
@@ -131,7 +132,7 @@ cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) 
             ensure_state(unit.node, unit.kernel, state.run.session, kernel_state)
             code = HR_OK
         except BaseException as error:
-            (<list>state.errors).append(error)
+            keep_error(&state.run, state.errors, error)
     return code
 
 

@@ -4,8 +4,17 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan
+from headrace.runtime.executor.executor_state cimport ExecutionState
 from headrace.runtime.state.session_owner cimport SessionOwner
 
+
+# Begins an execution in a new state: owner is a SessionOwner, plan an ExecutorPlan. False: out of
+# memory.
+cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan_pointer,
+                          bint traced) noexcept nogil
+# Runs the ready units of an execution that has `resume` and no thread of its own. True: it is over.
+# False: it is parked, and may already be over or gone.
+cdef bint drive_execution(ExecutionState* state, ExecutorPlan plan) noexcept nogil
 
 cdef class Execution:
     """One run of a dynamic step, from its first unit until nothing is outstanding."""

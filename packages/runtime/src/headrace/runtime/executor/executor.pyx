@@ -18,7 +18,7 @@ from headrace.runtime.memory.arrays cimport array_from_tensor
 from headrace.runtime.passes.fed_values cimport fed_tensor
 from headrace.runtime.memory.buffer cimport OwnedTensor, OwnedTensors, allocate_tensor, tensors_of
 from headrace.runtime.state.context cimport (
-    check_has_value, fail_not_scalar, run_begin, run_code,
+    SessionState, StepFunctions, check_has_value, fail_not_scalar, run_begin, run_code,
 )
 from headrace.runtime.executor.propagation cimport (
     propagate_value, fail, fail_memory, finish, finish_failed, finish_switch, new_iteration, record_unit,
@@ -31,7 +31,7 @@ from headrace.runtime.executor.executor_plan cimport (
 )
 from headrace.runtime.executor.executor_segments cimport run_loop, run_segment
 from headrace.runtime.executor.executor_state cimport (
-    ExecutionState, Iteration, Ready, wait_for_change,
+    ExecutionState, Iteration, Ready, wait_for_change, wake,
 )
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
@@ -50,37 +50,47 @@ cdef inline ExecutionState* state_of(Execution e) noexcept nogil:
     return <ExecutionState*>e.state
 
 
+cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan_pointer,
+                          bint traced) noexcept nogil:
+    cdef int32_t unit, intra_op_threads = (<SessionOwner>owner_pointer).intra_op_threads
+    cdef SessionState* session = (<SessionOwner>owner_pointer).state
+    run_begin(&state.run, session, 1)
+    run_begin(&state.wide, session, intra_op_threads)
+    state.run.functions = <StepFunctions*>(<SessionOwner>owner_pointer).functions.get()
+    state.wide.functions = state.run.functions
+    state.plan = plan_pointer
+    state.intra_op_threads = 1 if (<ExecutorPlan>plan_pointer).one_thread else intra_op_threads
+    state.pool = (<SessionOwner>owner_pointer).inter_op_pool
+    state.active.end = end_execution
+    state.active.argument = state
+    state.active.session = owner_pointer
+    state.active.state = <void*>session
+    state.active.cancelled = &state.run.cancelled
+    state.traced = traced
+    state.root_iteration = new_iteration(state, <ExecutorPlan>plan_pointer, &state.root)
+    if state.root_iteration == NULL:
+        return False
+    # It never completes before the step does: late feeds may come.
+    state.root_iteration.outstanding += 1
+    for unit in (<ExecutorPlan>plan_pointer).roots:
+        push(state, <ExecutorPlan>plan_pointer, unit, state.root_iteration)
+    return True
+
+
 cdef class Execution:
     def __init__(self, SessionOwner owner, ExecutorPlan plan, bint traced):
         cdef ExecutionState* state = new ExecutionState(
             plan.frames.size(), plan.program.fetches.size())
-        cdef int32_t unit
         self.state = state
         self.owner = owner
         self.plan = plan
         self.kept = []
         self.errors = []
-        run_begin(&state.run, owner.state, 1)
-        run_begin(&state.wide, owner.state, owner.intra_op_threads)
-        state.plan = <void*>plan
         state.errors = <void*>self.errors
-        state.intra_op_threads = 1 if plan.one_thread else owner.intra_op_threads
-        state.pool = owner.inter_op_pool
-        state.active.end = end_execution
-        state.active.argument = state
-        state.active.session = <void*>owner
-        state.active.state = <void*>owner.state
-        state.active.cancelled = &state.run.cancelled
+        if not begin_execution(state, <void*>owner, <void*>plan, traced):
+            raise MemoryError()
         state.run.on_check_signals = poll
         state.run.check_signals_argument = <void*>self
-        state.traced = traced
-        state.root_iteration = new_iteration(state, plan, &state.root)
-        if state.root_iteration == NULL:
-            raise MemoryError()
-        # It never completes before the step does: late feeds may come.
-        state.root_iteration.outstanding += 1
-        for unit in plan.roots:
-            push(state, plan, unit, state.root_iteration)
 
     def __dealloc__(self):
         cdef ExecutionState* state = state_of(self)
@@ -209,12 +219,19 @@ cdef bint run_ready_units(ExecutionState* state, ExecutorPlan plan, vector[int32
     return over
 
 
+cdef bint drive_execution(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    cdef vector[int32_t] everything
+    return run_ready_units(state, plan, everything, NULL)
+
+
 cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& fetches,
                      void* execution) noexcept nogil:
-    """As run_ready_units. The lock is held before and after."""
+    """As run_ready_units. The lock is held before and after. A step without a thread of its own is
+    parked where nothing is ready."""
     cdef Ready item
     cdef int64_t next_signal_check_ns = monotonic_ns() + kSignalCheckNs
     cdef uint32_t rounds = 0
+    cdef bint driven = state.resume != NULL    # without a thread of its own
     while True:
         state.lock.let_others()
         if state.failed:
@@ -231,8 +248,14 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
                 state.pool_tasks -= state.pool.get().withdraw(state)
             if state.pool_tasks == 0:
                 return True
+            if driven:
+                state.parked = True
+                return False
             wait_for_change(state)
             continue
+        elif driven:
+            state.parked = True
+            return False
         else:
             if fetches.size() and not state.failed and all_there(state, fetches):
                 return True
@@ -240,9 +263,9 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             if state.light.size() or state.outstanding == 0:
                 continue
             return False
-        run_ready(state, plan, item, poll, execution)
+        run_ready(state, plan, item, nothing if driven else poll, execution)
         rounds += 1
-        if not rounds & 63 and monotonic_ns() > next_signal_check_ns:
+        if not driven and not rounds & 63 and monotonic_ns() > next_signal_check_ns:
             return False
 
 
@@ -257,8 +280,7 @@ cdef void run_heavy_units(void* argument) noexcept nogil:
         request_pool_thread(state, <ExecutorPlan>state.plan)
         run_ready(state, <ExecutorPlan>state.plan, item, nothing, NULL)
     state.pool_tasks -= 1
-    if state.waiting:
-        state.changed.notify_all()
+    wake(state)
     # Once the lock is released the step may have been freed.
     state.lock.unlock()
 

@@ -17,6 +17,7 @@ from headrace.runtime.state.context cimport (
 from headrace.runtime.plan.executable cimport (
     Executable, Lease, RunBuffers, SegmentOutput, fail_no_room, run_entries, run_traced,
 )
+from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.executor_state cimport ExecutionState, keep_named
 from headrace.runtime.memory.kernel_abi cimport (
@@ -193,7 +194,7 @@ cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, const
             found = (<SegmentRunner>(<ExecutorPlan>state.plan).runners[number]).find(
                 inputs, threads)
         except BaseException as error:
-            (<list>state.errors).append(error)
+            keep_error(&state.run, state.errors, error)
     return found
 
 

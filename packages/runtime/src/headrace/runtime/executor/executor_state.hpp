@@ -162,6 +162,11 @@ struct ExecutionState {
   int32_t outstanding = 0;   // ready, running, awaited
   int32_t pool_tasks = 0;    // tasks submitted to the pool that have not ended
   int32_t waiting = 0;       // threads in `changed`
+  // A step without a thread of its own: where nothing is ready, its driver leaves it `parked`, and
+  // what makes something ready calls `resume`, which must not take the step's lock.
+  bool parked = false;
+  void (*resume)(void*) = nullptr;
+  void* resume_argument = nullptr;
   bool failed = false;
   FrameRun root;
   Iteration* root_iteration = nullptr;
@@ -183,6 +188,15 @@ struct ExecutionState {
 template <class T>
 inline void reserve(std::vector<T>& items, size_t n) {
   if (items.capacity() < n) items.reserve(n < 2 * items.capacity() ? 2 * items.capacity() : n);
+}
+
+// Something has become ready, or the step is over; called with the lock.
+inline void wake(ExecutionState* state) {
+  if (state->waiting) state->changed.notify_all();
+  else if (state->parked) {
+    state->parked = false;
+    state->resume(state->resume_argument);
+  }
 }
 
 // Waits for a change, 20 ms at most; the lock is held before and after.

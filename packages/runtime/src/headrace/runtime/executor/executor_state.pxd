@@ -84,6 +84,9 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         int32_t outstanding
         int32_t pool_tasks
         int32_t waiting
+        cbool parked
+        void (*resume)(void*) noexcept nogil
+        void* resume_argument
         cbool failed
         FrameRun root
         Iteration* root_iteration
@@ -98,6 +101,8 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
     # Keeps a value for a later iteration; null: a dead one. False: out of memory.
     cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
     void wait_for_change(ExecutionState* state)
+    # Wakes the driver of a step; called with the lock.
+    void wake(ExecutionState* state)
     # Null: out of memory.
     FrameRun* add_child(Iteration* parent)
     void remove_child(Iteration* parent, FrameRun* child)

@@ -12,6 +12,7 @@ from libc.string cimport memcpy
 from libcpp.memory cimport shared_ptr, unique_ptr
 from libcpp.utility cimport move
 
+from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.memory.buffer cimport (
     OwnedTensor, buffer_references, copy_tensor, is_plain,
 )
@@ -186,7 +187,7 @@ cdef hr_code check_signals(LoopContext* context) noexcept nogil:
                 try:
                     PyErr_CheckSignals()
                 except BaseException as interrupt:
-                    (<list>context.errors).append(interrupt)
+                    keep_error(run, context.errors, interrupt)
                     return HR_INTERNAL
     return run_attend(run) if run_wants_attention(run) else HR_OK
 
@@ -391,7 +392,7 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
                 chosen = (<SegmentRunner>loop.part_pointers[step.number]).find(
                     part.inputs.data(), threads)
             except BaseException as error:
-                (<list>context.errors).append(error)
+                keep_error(context.run, context.errors, error)
                 return HR_INTERNAL
     if not part.begin(chosen):
         return fail_no_room(context.run, chosen.get()[0])

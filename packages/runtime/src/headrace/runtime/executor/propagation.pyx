@@ -17,7 +17,7 @@ from headrace.runtime.executor.executor_plan cimport (
 )
 from headrace.runtime.executor.executor_state cimport (
     ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, add_child, add_iteration,
-    end_oldest, hold, remove_child,
+    end_oldest, hold, remove_child, wake,
 )
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
@@ -71,8 +71,7 @@ cdef void push(ExecutionState* state, ExecutorPlan plan, int32_t unit,
         state.light.push_back(item)
     state.outstanding += 1
     iteration.outstanding += 1
-    if state.waiting:
-        state.changed.notify_all()
+    wake(state)
 
 
 # ---- what a unit made -----------------------------------------------------------------------------
@@ -125,8 +124,8 @@ cdef inline void done(ExecutionState* state, ExecutorPlan plan, Unit* unit,
     state.outstanding -= 1
     if iteration.outstanding == 0 and not state.failed:
         end_iterations(state, plan, iteration.frame)
-    if state.outstanding == 0 and state.waiting:
-        state.changed.notify_all()
+    if state.outstanding == 0:
+        wake(state)
 
 
 cdef inline void pass_on(ExecutionState* state, ExecutorPlan plan, Unit* unit, Iteration* into,

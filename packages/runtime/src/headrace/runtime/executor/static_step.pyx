@@ -26,7 +26,7 @@ from headrace.runtime.passes.program cimport Program
 from headrace.runtime.passes.segments cimport Segments
 from headrace.runtime.plan.executable cimport Executable, Lease, RunBuffers, SegmentOutput
 from headrace.runtime.plan.segment_runner cimport SegmentRunner
-from headrace.runtime.state.context cimport HR_REPLAN, Run, run_begin, run_code
+from headrace.runtime.state.context cimport HR_REPLAN, Run, StepFunctions, run_begin, run_code
 from headrace.runtime.state.raised_error cimport RaisedError
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.threads.pools cimport (
@@ -105,6 +105,7 @@ cdef class StaticStep(PlacedStep):
         work.clock = &clock
         work.interrupt = &interrupt
         run_begin(&run, self.owner.state, 1)
+        run.functions = <StepFunctions*>self.owner.functions.get()
         active.end = end_kernels
         active.argument = &work
         active.session = <void*>self.owner

@@ -1,12 +1,14 @@
 # cython: language_level=3
 """The part of a step that does not depend on how it runs: RunOptions, metadata, errors."""
 
+from cpython.exc cimport PyErr_SetInterrupt
+
 from headrace.formats import errors
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.graph.node_text cimport node_label
-from headrace.runtime.memory.kernel_abi cimport hr_code
+from headrace.runtime.memory.kernel_abi cimport HR_INTERNAL, HR_RESOURCE_EXHAUSTED, hr_code
 from headrace.runtime.passes.partition_graphs cimport partition_metadata
-from headrace.runtime.state.context cimport run_blamed, run_code
+from headrace.runtime.state.context cimport run_blamed, run_code, run_fail_text
 
 from headrace.runtime.state.run_options import (
     inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
@@ -51,3 +53,20 @@ cdef object run_error(Run* run):
         return errors.from_code(code, text)
     name = (<bytes>node.name).decode(errors="replace")
     return errors.from_code(code, f"{node_label(node)}: {text}", name)
+
+
+cdef void keep_error(Run* run, void* exceptions, object error) noexcept:
+    if exceptions != NULL:
+        (<list>exceptions).append(error)
+        return
+    try:
+        if isinstance(error, errors.OpError):
+            run_fail_text(run, error.code, str(error.message).encode("utf-8", "backslashreplace"))
+            return
+        if isinstance(error, KeyboardInterrupt):
+            PyErr_SetInterrupt()    # for the thread that handles signals
+        text = f"{type(error).__name__}: {error}"
+        run_fail_text(run, HR_RESOURCE_EXHAUSTED if isinstance(error, MemoryError) else HR_INTERNAL,
+                      text.encode("utf-8", "backslashreplace"))
+    except BaseException:
+        run_fail_text(run, HR_INTERNAL, "an error whose text cannot be had")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -154,6 +154,38 @@ class FunctionLibrary:
             found = self._signatures[op] = from_op_def(function.signature)
         return found
 
+    def types(self, function: NameAttrList) -> tuple[list[int], list[int]]:
+        """Returns the dtypes of a function's parameters and results, with its attributes bound.
+
+        Raises: NotFoundError for an unknown function; InvalidArgumentError for a missing attribute.
+        """
+        definition = self._functions.get(function.name)
+        if definition is None:
+            raise NotFoundError(None, None, f"Function {function.name} is not defined.")
+        attrs = _with_defaults(definition, function.attr)
+        signature = self.signature(function.name)
+
+        def error(problem: str) -> InvalidArgumentError:
+            return InvalidArgumentError(None, None, f"Function '{function.name}': {problem}")
+
+        return (
+            [dtype for arg in signature.inputs for dtype in _dtypes(arg, attrs, error)],
+            [dtype for arg in signature.outputs for dtype in _dtypes(arg, attrs, error)],
+        )
+
+    def reachable(self, name: str) -> list[FunctionDef]:
+        """Returns a function and those that its body calls, directly or not."""
+        found: dict[str, FunctionDef] = {}
+        names = [name]
+        while names:
+            definition = self._functions.get(name := names.pop())
+            if definition is None or name in found:
+                continue
+            found[name] = definition
+            for node in definition.node_def:
+                names += [node.op, *called_by(node)]
+        return list(found.values())
+
     def has_effects(self, name: str) -> bool:
         """Whether a call of a function does more than compute its outputs."""
         return self._facts_of(name).has_effects
@@ -239,6 +271,33 @@ def called_by(node: NodeDef) -> Iterator[str]:
                 yield function.name
 
 
+def _with_defaults(definition: FunctionDef, attrs: Attrs) -> Attrs:
+    bound = {key: value for key, value in attrs.items() if not key.startswith("_")}
+    for attr in definition.signature.attr:
+        if attr.name not in bound and attr.HasField("default_value"):
+            bound[attr.name] = attr.default_value
+    return bound
+
+
+def _dtypes(arg: Arg, attrs: Attrs, error: Callable[[str], InvalidArgumentError]) -> list[int]:
+    """The dtypes of the tensors of a parameter or result; `error` makes that of a problem."""
+
+    def value(name: str) -> AttrValue:
+        if name not in attrs:
+            raise error(f"attribute '{name}' is missing")
+        return attrs[name]
+
+    dtype = arg.dtype
+    if arg.type_list_attr:
+        return list(value(arg.type_list_attr).list.type)
+    if arg.type_attr:
+        dtype = value(arg.type_attr).type
+    count = value(arg.number_attr).i if arg.number_attr else 1
+    if not 0 <= count <= 1 << 20:
+        raise error(f"attribute '{arg.number_attr}' is {count}, no number of tensors")
+    return [dtype] * count
+
+
 class _Instantiation:
     """Makes the body of one call."""
 
@@ -255,7 +314,7 @@ class _Instantiation:
         self.library = library
         self.call = call
         self.definition = definition
-        self.attrs = self._with_defaults(attrs)
+        self.attrs = _with_defaults(definition, attrs)
         self.body = CallBody()
         # tensor name of the FunctionDef -> tensors of the body
         self.tensors: dict[str, list[str]] = {}
@@ -271,13 +330,6 @@ class _Instantiation:
         self._find_outputs(outputs)
         self._find_ends()
 
-    def _with_defaults(self, attrs: Attrs) -> Attrs:
-        bound = {key: value for key, value in attrs.items() if not key.startswith("_")}
-        for attr in self.definition.signature.attr:
-            if attr.name not in bound and attr.HasField("default_value"):
-                bound[attr.name] = attr.default_value
-        return bound
-
     def _error(self, problem: str) -> InvalidArgumentError:
         name = self.definition.signature.name
         return InvalidArgumentError(
@@ -289,7 +341,7 @@ class _Instantiation:
         index = 0
         for arg in self.library.signature(self.definition.signature.name).inputs:
             names = []
-            for dtype in self._dtypes(arg, self.attrs):
+            for dtype in _dtypes(arg, self.attrs, self._error):
                 if index < len(dtypes) and dtypes[index] != dtype:
                     raise self._error(
                         f"Expected input[{index}] to be {_text(dtype)}, but the call has "
@@ -304,23 +356,6 @@ class _Instantiation:
             self.arguments.update(names)
         if index != len(dtypes):
             raise self._error(f"Expects {index} arguments, but {len(dtypes)} is provided")
-
-    def _dtypes(self, arg: Arg, attrs: Attrs) -> list[int]:
-        dtype = arg.dtype
-        if arg.type_list_attr:
-            return list(self._attr(attrs, arg.type_list_attr).list.type)
-        if arg.type_attr:
-            dtype = self._attr(attrs, arg.type_attr).type
-        count = self._attr(attrs, arg.number_attr).i if arg.number_attr else 1
-        if not 0 <= count <= 1 << 20:
-            raise self._error(f"attribute '{arg.number_attr}' is {count}, no number of tensors")
-        return [dtype] * count
-
-    def _attr(self, attrs: Attrs, name: str) -> AttrValue:
-        try:
-            return attrs[name]
-        except KeyError:
-            raise self._error(f"attribute '{name}' is missing") from None
 
     def _name_outputs(self, node: NodeDef) -> None:
         try:
@@ -418,7 +453,7 @@ class _Instantiation:
         for arg in arguments:
             if arg.name not in self.definition.ret:
                 raise self._error(f"Return value '{arg.name}' is missing")
-            expected = self._dtypes(arg, self.attrs)
+            expected = _dtypes(arg, self.attrs, self._error)
             tensors = self._tensors(self.definition.ret[arg.name], arg.name)
             if len(tensors) != len(expected):
                 raise self._error(

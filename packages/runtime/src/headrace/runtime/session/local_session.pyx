@@ -13,13 +13,16 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.formats.fork_lock import ForkLock
 from headrace.formats.proto import device_pb2
+from headrace.runtime.memory.kernel_abi cimport hr_object
+from headrace.runtime.executor.function_calls cimport end_scopes_of_objects
 from headrace.runtime.state.context cimport clear_containers
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.graph.session_graph cimport SessionGraph
-from headrace.runtime.state.session_owner cimport SessionOwner, StateOwner
+from headrace.runtime.state.session_owner cimport SessionFunctions, SessionOwner, StateOwner
 
+from headrace.runtime.session.function_compiler cimport FunctionCompiler
 from headrace.runtime.session.recent_values cimport RecentValues
 
 from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
@@ -89,6 +92,7 @@ cdef class LocalSession:
     cdef object options
     cdef RecentValues steps           # by signature
     cdef RecentValues partial_plans   # by signature
+    cdef FunctionCompiler functions
     cdef object lock
     cdef bint closed
     cdef object running          # partial runs, to cancel at close
@@ -104,7 +108,15 @@ cdef class LocalSession:
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
+        self.functions = FunctionCompiler(
+            self.graph, self.owner, self.program_config(False), options.dynamic)
+        self.functions.attach()
         _open.add(self)
+
+    def __del__(self):
+        # The functions' bodies hold the session's owner, which holds them.
+        if not self.closed and self.functions is not None:
+            self.functions.close("the session was closed")
 
     def extend(self, bytes graph_def):
         self.check()
@@ -175,15 +187,21 @@ cdef class LocalSession:
 
     def reset(self, containers):
         cdef vector[string] names
+        cdef vector[SessionFunctions*] using
         for name in containers:
             names.push_back(name.encode())
         self.owner.end_runs_of_state("the session's resources were reset")
-        clear_containers(self.owner.state, names)
+        sessions = [other for other in list(_open)
+                    if (<LocalSession>other).owner.state == self.owner.state]
+        for other in sessions:
+            using.push_back((<LocalSession>other).owner.functions.get())
+        with nogil:
+            clear_containers(self.owner.state, names, end_scopes, &using)
         # Kernels keep the resources that they looked up: all sessions of the state look them up
         # again, also in existing steps.
-        for other in list(_open):
-            if (<LocalSession>other).owner.state == self.owner.state:
-                (<LocalSession>other).graph.forget_kernels()
+        for other in sessions:
+            (<LocalSession>other).graph.forget_kernels()
+            (<LocalSession>other).functions.forget_kernels()
         self.owner.state.resets.store(self.owner.state.resets.load() + 1)
 
     def close(self):
@@ -193,6 +211,7 @@ cdef class LocalSession:
         self.owner.close()
         for step in list(self.running):
             step.cancel("the session was closed")
+        self.functions.close("the session was closed")
         self.steps.clear()
         self.partial_plans.clear()
         _open.discard(self)
@@ -201,3 +220,11 @@ cdef class LocalSession:
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
         return 0
+
+
+cdef void end_scopes(void* argument, const vector[hr_object*]& removed) noexcept nogil:
+    """Ends what calls functions for objects that a reset has removed."""
+    cdef vector[SessionFunctions*]* sessions = <vector[SessionFunctions*]*>argument
+    cdef size_t i
+    for i in range(sessions.size()):
+        end_scopes_of_objects(sessions.at(i), removed, "the session's resources were reset")

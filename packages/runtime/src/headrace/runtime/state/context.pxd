@@ -28,6 +28,9 @@ cdef extern from "state/run.hpp" namespace "headrace" nogil:
         AtomicCount resets
         shared_ptr[MemoryAccount] memory
 
+    cdef cppclass StepFunctions "headrace::SessionFunctions":   # see session_owner.pxd
+        pass
+
     cdef cppclass Run:
         Run() except +
         hr_ctx ctx
@@ -36,6 +39,7 @@ cdef extern from "state/run.hpp" namespace "headrace" nogil:
         void (*on_check_signals)(void*) noexcept nogil
         void* check_signals_argument
         SessionState* session
+        StepFunctions* functions
         int64_t deadline_ns
         char* message
 
@@ -107,6 +111,13 @@ ctypedef void (*Dequeue)(hr_ctx* ctx, const hr_tensor* queue, int32_t n, hr_tens
 # Sets hr_ctx_api.dequeue: queues are above this module.
 cdef void set_dequeue(Dequeue dequeue) noexcept
 
+cdef extern from "headrace/kernel.h" nogil:
+    ctypedef struct hr_function_api:
+        pass
+
+# Sets hr_ctx_api.functions: calls of functions are above this module.
+cdef void set_functions(const hr_function_api* functions) noexcept
+
 # Initialises a run whose kernels may use that many threads.
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
 
@@ -123,4 +134,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil
 cdef void slot_clear(Slot* slot) noexcept nogil
 # Removes the resources of the containers (of all, if none is named) and frees the values of
 # variables.
-cdef void clear_containers(SessionState* session, const vector[string]& containers) noexcept nogil
+# `dropped`, unless it is null, is called with the removed objects before they are released.
+cdef void clear_containers(SessionState* session, const vector[string]& containers,
+                           void (*dropped)(void*, const vector[hr_object*]&) noexcept nogil,
+                           void* argument) noexcept nogil

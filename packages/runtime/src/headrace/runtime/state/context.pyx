@@ -81,6 +81,7 @@ cdef extern from "headrace/kernel.h" nogil:
                                     hr_object* (*)(void*) noexcept nogil, void*,
                                     hr_object**) noexcept nogil
         Dequeue dequeue
+        const hr_function_api* functions
 
 
 cdef Slot* slot_new(hr_dtype dtype, const char* name) noexcept nogil:
@@ -130,11 +131,14 @@ cdef void slot_clear(Slot* slot) noexcept nogil:
     slot.lock.unlock()
 
 
-cdef void clear_containers(SessionState* session,
-                           const vector[string]& containers) noexcept nogil:
-    cdef vector[hr_object*] dropped = session_clear(session, containers)
+cdef void clear_containers(SessionState* session, const vector[string]& containers,
+                           void (*dropped)(void*, const vector[hr_object*]&) noexcept nogil,
+                           void* argument) noexcept nogil:
+    cdef vector[hr_object*] removed = session_clear(session, containers)
     cdef hr_object* found
-    for found in dropped:
+    if dropped != NULL:
+        dropped(argument, removed)
+    for found in removed:
         # Kernels may hold a variable as long as their graph lives, so its memory is released now.
         if is_kind(found, "Variable"):
             slot_clear(<Slot*>found)
@@ -339,6 +343,10 @@ fill_api(&api)
 
 cdef void set_dequeue(Dequeue dequeue) noexcept:
     (<api_fields*>&api).dequeue = dequeue
+
+
+cdef void set_functions(const hr_function_api* functions) noexcept:
+    (<api_fields*>&api).functions = functions
 
 
 cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil:

@@ -48,6 +48,8 @@ struct CancelCalls {
   std::map<uint64_t, std::pair<void (*)(void*), void*>> waiting;
 };
 
+struct SessionFunctions;
+
 struct Run {
   hr_ctx ctx;  // first: hr_ctx* and Run* convert
   alignas(8) Flag cancelled;
@@ -55,6 +57,7 @@ struct Run {
   void (*on_check_signals)(void*) = nullptr;
   void* check_signals_argument = nullptr;
   SessionState* session = nullptr;
+  SessionFunctions* functions = nullptr;  // of the session that runs it; null: it calls none
   // The first error is kept. Once `code` is set, the message does not change; see run_code.
   SpinLock lock;
   std::atomic<hr_code> code{HR_OK};

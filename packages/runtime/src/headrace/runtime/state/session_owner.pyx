@@ -53,7 +53,9 @@ cdef class StateOwner:
         self.generation = self.forks[0]
 
     def __dealloc__(self):
-        del self.state
+        # A forked child has neither the threads of the resources nor what holds their locks.
+        if self.generation == self.forks[0]:
+            del self.state
 
 
 cdef class SessionOwner:
@@ -66,6 +68,9 @@ cdef class SessionOwner:
         self.state = shared.state
         self.intra_op_threads = intra_op_threads
         self.timeout_s = timeout_s
+        self.functions = make_shared[SessionFunctions]()
+        self.functions.get().forks = shared.forks
+        self.functions.get().generation = shared.generation
         if memory_limit and self.state.memory.get() == NULL:
             self.state.memory = make_shared[MemoryAccount](memory_limit)
         self.numbered_pools = []

@@ -124,6 +124,9 @@ cdef bint may_handle_signals() noexcept nogil
 # Around a call of a Python kernel; the result of the first is passed to the second.
 cdef uint64_t begin_python_kernel() noexcept nogil
 cdef void end_python_kernel(uint64_t before) noexcept nogil
+# At the beginning and end of a thread that a kernel library has started.
+cdef void begin_kernel_thread() noexcept nogil
+cdef void end_kernel_thread() noexcept nogil
 # Around kernels' `prepare`; a fork waits for the end.
 cdef void begin_prepare() noexcept nogil
 cdef void end_prepare() noexcept nogil

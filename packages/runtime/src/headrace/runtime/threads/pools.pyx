@@ -47,6 +47,12 @@ cdef extern from *:
     """
     static void begin_preparing() { pthread_rwlock_rdlock(&preparing); }
     static void end_preparing() { pthread_rwlock_unlock(&preparing); }
+    static void begin_library_thread() {
+      // Such threads run at the same time; a team for each would be more threads than cores.
+      omp_set_num_threads(1);
+      headrace::flush_denormals();
+      begin_thread();
+    }
     static void set_watched(bool is) {
       this_thread.watched = is;
       this_thread.watched_since = fork_count;
@@ -55,6 +61,8 @@ cdef extern from *:
     static bool get_watched() { return this_thread.watched; }
     """
     void begin_preparing() nogil
+    void begin_library_thread() nogil
+    void end_thread() nogil
     void end_preparing() nogil
     void set_watched(bint value) nogil
     bint knows_watched() nogil
@@ -134,6 +142,14 @@ cdef uint64_t begin_python_kernel() noexcept nogil:
 
 cdef void end_python_kernel(uint64_t before) noexcept nogil:
     c_end_python_kernel(before)
+
+
+cdef void begin_kernel_thread() noexcept nogil:
+    begin_library_thread()
+
+
+cdef void end_kernel_thread() noexcept nogil:
+    end_thread()
 
 
 cdef void begin_prepare() noexcept nogil:

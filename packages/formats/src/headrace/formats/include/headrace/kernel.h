@@ -216,6 +216,68 @@ typedef struct hr_ctx hr_ctx;
  * error it calls ctx->api->fail first. It must not use its arguments afterwards. */
 typedef void (*hr_done)(void* argument, hr_code code);
 
+/* ---- functions of the graph's library ---- */
+
+/* A function with its attributes, as an attribute of a node names it. Counted. A step, or a
+ * session that ends, leaves it valid; afterwards calls fail with HR_CANCELLED. */
+typedef struct hr_function hr_function;
+
+/* What calls functions and has threads outside of steps, such as an iterator: its calls and
+ * threads end with it, and at the latest with the session that opened it. */
+typedef struct hr_scope hr_scope;
+typedef struct hr_thread hr_thread;
+
+/* The end of a call, reported exactly once, from any thread. `message` is valid during the call. */
+typedef void (*hr_call_done)(void* argument, hr_code code, const char* message);
+
+enum {
+  HR_CALL_HERE = 1 /* the calling thread may run all of it, however long, and may wait for Python */
+};
+
+typedef struct hr_function_api {
+  uint32_t size;
+  /* Finds the function that an attribute of a node names; the caller releases it. Finding one
+   * again costs little, and returns the same. NOT_FOUND: the library has none of that name. */
+  hr_code (*find)(hr_ctx*, const hr_node*, const char* attribute, hr_function** function);
+  void (*retain)(hr_function*);
+  void (*release)(hr_function*);
+  const char* (*name)(const hr_function*);
+  int32_t (*n_inputs)(const hr_function*);
+  int32_t (*n_outputs)(const hr_function*);
+  const hr_dtype* (*input_dtypes)(const hr_function*);
+  const hr_dtype* (*output_dtypes)(const hr_function*);
+  /* Whether a call may wait for something other than the processor, Python included. */
+  int32_t (*waits)(hr_function*);
+
+  /* Opens a scope in the session of ctx. `on_end` is called at most once, from any thread, when the
+   * session ends, or when `object` (may be null) is removed from it by a reset. It must not wait.
+   * Null: no memory. */
+  hr_scope* (*open_scope)(hr_ctx*, hr_object* object, void (*on_end)(void*), void* argument);
+  /* Cancels its calls, now and from now on. It does not wait for them. */
+  void (*cancel_scope)(hr_scope*);
+  /* Ends the scope, which no new call or thread may use, and on_end is not called afterwards. Calls
+   * and threads may still come to their end. False: this process is a fork of the one that opened
+   * it, which has the threads and holds the locks of what it belongs to: that must be left as it
+   * is.
+   */
+  int32_t (*close_scope)(hr_scope*);
+  /* The context of work outside of steps: cancelled with the scope. It keeps one error only. */
+  hr_ctx* (*scope_context)(hr_scope*);
+
+  /* Calls a function. The outputs have no memory; they get counted buffers that the caller
+   * releases, unless the call fails. Inputs have owners; they and the outputs must be valid until
+   * `done`. Short functions run on the calling thread, others on the session's pool, unless
+   * HR_CALL_HERE is set. A function that waits holds no thread. */
+  void (*call)(hr_function*, hr_scope*, uint32_t flags, const hr_tensor* const* inputs,
+               hr_tensor* const* outputs, hr_call_done done, void* argument);
+
+  /* Starts a thread, which may call kernels and functions. Null: the system has none. */
+  hr_thread* (*start_thread)(hr_scope*, void (*body)(void* argument), void* argument);
+  /* Waits for the end of a thread and frees it; returns at once if it is the calling thread, whose
+   * body must then end soon. The body must not need locks that the caller holds. */
+  void (*join_thread)(hr_thread*);
+} hr_function_api;
+
 typedef struct hr_ctx_api {
   uint32_t size;
   /* Records an error message (a printf format) and returns its code. */
@@ -268,6 +330,8 @@ typedef struct hr_ctx_api {
    * cancelled. The outputs and the context must be valid until then. */
   void (*dequeue)(hr_ctx*, const hr_tensor* queue, int32_t n, hr_tensor* const* outputs,
                   hr_done done, void* argument);
+
+  const hr_function_api* functions;
 } hr_ctx_api;
 
 struct hr_ctx {

@@ -2,6 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/parsing/csv.hpp"
+
 #include "loops/elements.hpp"
 #include "math/parsed_number.hpp"
 #include "ops/parsing/batch.hpp"
@@ -14,13 +16,7 @@
 namespace hr::parsing {
 namespace {
 
-struct Format {
-  int64_t n = 0;  // fields
-  char delimiter = ',';
-  bool quotes = true;
-  std::string missing;           // also means an empty field
-  std::vector<int64_t> columns;  // ascending; empty: all
-};
+using Format = CsvFormat;
 
 [[noreturn]] void invalid(const std::string& text) { throw Failure{HR_INVALID_ARGUMENT, text}; }
 
@@ -105,9 +101,10 @@ void put_default(hr_ctx* ctx, hr_tensor* out, int64_t i, const hr_tensor* value,
   copy_elements(ctx, out->dtype, size, write<char>(out) + i * size, value->data, 1);
 }
 
-// Record i into element i of the outputs.
-void decode(hr_ctx* ctx, const Format& format, std::string_view text, int64_t i,
-            const hr_tensor* const* defaults, hr_tensor* const* out) {
+}  // namespace
+
+void decode_csv(hr_ctx* ctx, const CsvFormat& format, std::string_view text, int64_t i,
+                const hr_tensor* const* defaults, hr_tensor* const* out) {
   const int64_t n = format.n;
   Record record(text, format);
   std::string_view field;
@@ -127,6 +124,8 @@ void decode(hr_ctx* ctx, const Format& format, std::string_view text, int64_t i,
             " in record " + std::to_string(i));
 }
 
+namespace {
+
 hr_code compute_csv(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                     hr_tensor* const* out, void*) {
   const auto& format = *static_cast<const Format*>(plan);
@@ -137,7 +136,7 @@ hr_code compute_csv(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
     parallel_ranges(ctx, n, grain_of_messages(records, n), [&](int64_t begin, int64_t end) {
       int64_t i = begin;
       try {
-        for (; i < end; ++i) decode(ctx, format, text_of(records[i]), i, in + 1, out);
+        for (; i < end; ++i) decode_csv(ctx, format, text_of(records[i]), i, in + 1, out);
       } catch (const Failure& failure) { error.keep(i, failure); }
     });
     error.rethrow();

@@ -1,0 +1,44 @@
+// The saved position of an iterator: a string of tagged values, one group for each stage.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ops/datasets/tensor.hpp"
+
+namespace hr::data {
+
+class StateWriter {
+ public:
+  void number(int64_t value);
+  void text(std::string_view value);
+  void tensor(const Tensor& value);  // throws Unimplemented for resources and variants
+  void element(const Element& value);
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// Throws DataLoss for bytes that are no state.
+class StateReader {
+ public:
+  StateReader(hr_ctx* ctx, std::string_view bytes) : ctx_(ctx), left_(bytes) {}
+  int64_t number();
+  // A number from `low` to `high`.
+  int64_t number(int64_t low, int64_t high);
+  std::string_view text();
+  Tensor tensor();
+  Element element();
+  // Checks the tag of a stage, which another pipeline would not have here.
+  void expect(std::string_view tag);
+  bool at_end() const { return left_.empty(); }
+  hr_ctx* ctx() const { return ctx_; }
+
+ private:
+  hr_ctx* ctx_;
+  std::string_view left_;
+};
+
+}  // namespace hr::data

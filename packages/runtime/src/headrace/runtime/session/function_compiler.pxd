@@ -1,0 +1,22 @@
+"""Bodies of functions as programs, for kernels that call them."""
+
+from headrace.runtime.graph.session_graph cimport SessionGraph
+from headrace.runtime.passes.program cimport ProgramConfig
+from headrace.runtime.state.session_owner cimport SessionOwner
+
+
+cdef class FunctionCompiler:
+    cdef SessionGraph graph        # of the session
+    cdef SessionOwner owner
+    cdef ProgramConfig config
+    cdef bint dynamic
+    cdef list bodies               # SessionGraph per function
+    cdef object lock
+
+    # Lets kernels of the session's runs call functions.
+    cdef int attach(self) except -1
+    # Ends what calls functions, and drops their bodies.
+    cdef int close(self, str why) except -1
+    # After a reset: kernels of the bodies look their resources up again.
+    cdef int forget_kernels(self) except -1
+    cdef object compile(self, bytes key)

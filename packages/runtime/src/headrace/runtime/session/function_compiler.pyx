@@ -1,0 +1,153 @@
+# cython: language_level=3
+"""Bodies of functions as programs, for kernels that call them (hr_function_api of kernel.h).
+
+A function is compiled when a kernel first finds it: its parameters are the feeds and its results
+the fetches of a graph that holds one call of it. The session drops the bodies when it is closed;
+handles of kernels stay valid, and calls through them fail.
+"""
+
+import threading
+
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
+from libcpp.string cimport string
+from libcpp.vector cimport vector
+
+from headrace.runtime.executor.function_calls cimport (
+    CompiledFunction, close_session_functions, new_function,
+)
+from headrace.runtime.graph.session_graph cimport SessionGraph, add_functions
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_CANCELLED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code,
+)
+from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
+from headrace.runtime.passes.segments cimport Segments, cut_segments
+from headrace.runtime.state.session_owner cimport (
+    SessionFunctions, SessionOwner, function_release, function_retain, hr_function,
+)
+
+from headrace.formats import errors
+from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.op_pb2 import NameAttrList
+
+
+cdef class FunctionCompiler:
+    def __init__(self, SessionGraph graph, SessionOwner owner, ProgramConfig config, bint dynamic):
+        self.graph = graph
+        self.owner = owner
+        self.config = config
+        self.dynamic = dynamic
+        self.bodies = []
+        self.lock = threading.Lock()
+
+    cdef int attach(self) except -1:
+        cdef SessionFunctions* functions = self.owner.functions.get()
+        functions.compile = compile_function
+        Py_INCREF(self)
+        functions.compiler = <PyObject*>self
+        return 0
+
+    cdef int close(self, str why) except -1:
+        cdef SessionFunctions* functions = self.owner.functions.get()
+        cdef vector[hr_function*] made
+        cdef hr_function* function
+        cdef PyObject* held = functions.compiler
+        encoded = why.encode()
+        cdef const char* text = encoded
+        if functions.forked():
+            return 0
+        with nogil:
+            close_session_functions(functions, text)
+        functions.compiler = NULL
+        with nogil:
+            functions.lock.lock()
+            for item in functions.by_key:
+                function_retain(item.second)
+                made.push_back(item.second)
+            functions.lock.unlock()
+        for function in made:
+            function.drop_body()
+            function_release(function)
+        self.bodies.clear()
+        Py_XDECREF(held)
+        return 0
+
+    cdef int forget_kernels(self) except -1:
+        with self.lock:
+            for body in self.bodies:
+                body.forget_kernels()
+        return 0
+
+    cdef object compile(self, bytes key):
+        """Returns: the compiled function, its name, the dtypes of its parameters and results."""
+        cdef SessionGraph body = SessionGraph()
+        cdef Program program
+        cdef Segments segments
+        function = NameAttrList.FromString(key)
+        with self.graph.lock:
+            inputs, outputs = self.graph.library.types(function)
+            body.library = self.graph.library
+            add_functions(body, self.graph.library.reachable(function.name))
+        graph_def = GraphDef()
+        graph_def.versions.producer = 1000   # shapes of scalars are known
+        feeds = []
+        for i, dtype in enumerate(inputs):
+            feeds.append(f"_argument{i}")
+            node = graph_def.node.add(name=feeds[i], op="Placeholder")
+            node.attr["dtype"].type = dtype
+            node.attr["shape"].shape.unknown_rank = True
+        call = graph_def.node.add(name=function.name, op="StatefulPartitionedCall", input=feeds)
+        call.attr["Tin"].list.type.extend(inputs)
+        call.attr["Tout"].list.type.extend(outputs)
+        call.attr["f"].func.CopyFrom(function)
+        body.extend(graph_def.SerializeToString())
+        with self.graph.lock:
+            program = build_program(
+                body, feeds, [f"{function.name}:{i}" for i in range(len(outputs))],
+                [function.name], self.config)
+        segments = cut_segments(program, False)
+        compiled = CompiledFunction(self.owner, program, segments, self.dynamic)
+        self.bodies.append(body)
+        return compiled, function.name, inputs, outputs
+
+
+cdef hr_code compile_function(SessionFunctions* functions, const string& key, hr_function** made,
+                              string* error) noexcept nogil:
+    cdef hr_code code = HR_INTERNAL
+    with gil:
+        try:
+            code = compile_once(functions, key, made)
+        except errors.OpError as failure:
+            code = failure.code
+            error[0] = str(failure.message).encode("utf-8", "backslashreplace")
+        except MemoryError:
+            code = HR_RESOURCE_EXHAUSTED
+            error.assign(b"no memory for a function")
+        except BaseException as failure:
+            error[0] = f"{type(failure).__name__}: {failure}".encode("utf-8", "backslashreplace")
+    return code
+
+
+cdef hr_code compile_once(SessionFunctions* functions, const string& key,
+                          hr_function** made) except? HR_CANCELLED:
+    cdef FunctionCompiler compiler
+    cdef hr_function* function
+    if functions.compiler == NULL:
+        raise errors.CancelledError(None, None, "the session was closed")
+    compiler = <FunctionCompiler>functions.compiler
+    with compiler.lock:
+        known = functions.by_key.find(key)
+        if known == functions.by_key.end():
+            compiled, name, inputs, outputs = compiler.compile(key)
+            function = new_function(compiled, name.encode(), inputs, outputs)
+            functions.lock.lock()
+            functions.by_key[key] = function
+            functions.lock.unlock()
+        else:
+            functions.lock.lock()
+            function = functions.by_key[key]
+            functions.lock.unlock()
+        function_retain(function)
+        made[0] = function
+        if functions.compiler == NULL:    # closed meanwhile
+            function.drop_body()
+    return HR_OK
