@@ -255,11 +255,9 @@ typedef struct hr_function_api {
   hr_scope* (*open_scope)(hr_ctx*, hr_object* object, void (*on_end)(void*), void* argument);
   /* Cancels its calls, now and from now on. It does not wait for them. */
   void (*cancel_scope)(hr_scope*);
-  /* Ends the scope, which no new call or thread may use, and on_end is not called afterwards. Calls
-   * and threads may still come to their end. False: this process is a fork of the one that opened
-   * it, which has the threads and holds the locks of what it belongs to: that must be left as it
-   * is.
-   */
+  /* Ends the scope; on_end is not called afterwards, and no call or thread may use it. False: this
+   * process is a fork of the one that opened it, which has the threads and holds the locks of what
+   * it belongs to: that must be left as it is. */
   int32_t (*close_scope)(hr_scope*);
   /* The context of work outside of steps: cancelled with the scope. It keeps one error only. */
   hr_ctx* (*scope_context)(hr_scope*);

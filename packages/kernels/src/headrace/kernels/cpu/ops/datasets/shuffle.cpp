@@ -74,8 +74,11 @@ class Shuffle::Iterating : public Stage {
 
   bool next(Element* element) override {
     fill();
-    while (!slices_.empty() && slices_.front().begin == slices_.front().end) slices_.pop_front();
     if (held_ == 0) return false;
+    while (slices_.front().begin == slices_.front().end) {
+      slices_.pop_front();
+      use(shuffle_.next_seeds(*generator_));  // of the next round
+    }
     // Rounds are not mixed: all elements of the first come before those of the second.
     Slice& slice = slices_.front();
     const int64_t offset = int64_t(random()) % (slice.end - slice.begin);
