@@ -20,7 +20,7 @@ from headrace.graph.framework.op_registry import shape_function
 # Shapes that depend on a resource, a value or the kernel: no comparison with C.
 ONLY_IN_PYTHON = {
     "attr_output_shapes", "audio_spectrogram", "colours", "combined_non_max_suppression",
-    "decode_image", "decode_raw", "decode_wav", "dense_and_sparse_set", "dense_sets",
+    "decode_gif", "decode_image", "decode_raw", "decode_wav", "dense_and_sparse_set", "dense_sets",
     "edit_distance", "matrix_3", "merge_flow", "mfcc", "parse_example", "placeholder_with_default",
     "read_variable", "read_variables", "ref_select", "resource_gather", "resource_gather_nd",
     "reverse_sequence", "reverse_v2", "sparse_binary", "sparse_matrix", "sparse_part",

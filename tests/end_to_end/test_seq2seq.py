@@ -163,6 +163,18 @@ def test_paths_of_beams_are_followed_back() -> None:
     assert found[2].tolist() == [*expected[:3], [[0, 0, 0]]]
 
 
+def test_a_beam_without_a_parent_is_rejected_with_its_place() -> None:
+    ids = np.array([[[0, 0, 0]], [[1, 2, 3]], [[4, 5, 6]], [[7, 8, 9]]], np.int32)
+    parents = np.array([[[0, 0, 0]], [[0, -1, 1]], [[2, 1, 2]], [[-1, -1, -1]]], np.int32)
+    words = r"parent id -1 at \(batch, time, beam\) == \(0, 0, 1\)"
+    with pytest.raises(hr.errors.InvalidArgumentError, match=words):
+        ran(seq2seq.gather_tree(ids, parents, [3], 10))
+    with pytest.raises(ValueError, match="must match parent_ids.shape"):
+        seq2seq.gather_tree(ids, parents[1:], [3], 10)
+    with pytest.raises(ValueError, match=r"max_sequence_lengths.shape\[0\] must match"):
+        seq2seq.gather_tree(ids, parents, [3, 3], 10)
+
+
 def attention_cell(mechanism, **options):
     return seq2seq.AttentionWrapper(hr.nn.rnn_cell.LSTMCell(SYMBOLS), mechanism, **options)
 

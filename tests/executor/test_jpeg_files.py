@@ -113,8 +113,13 @@ def test_data_that_is_cut_off() -> None:
         file = _file(session, _pixels(400, 300), quality=60)
         whole = session.run(hr.image.decode_jpeg(file))
         half = file[: len(file) // 2]
-        for bad in (b"", b"x", file[:20], half):
-            with pytest.raises(InvalidArgumentError, match="Invalid JPEG data"):
+        for bad, words in (
+            (b"", "Input is empty"),
+            (b"x", "Unknown image file format"),
+            (file[:20], "Invalid JPEG data"),
+            (half, "Invalid JPEG data"),
+        ):
+            with pytest.raises(InvalidArgumentError, match=words):
                 session.run(hr.image.decode_jpeg(bad))
         some = session.run(hr.image.decode_jpeg(half, acceptable_fraction=0.25))
         assert some.shape == whole.shape and np.array_equal(some[:100], whole[:100])

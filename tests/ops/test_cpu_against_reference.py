@@ -16,6 +16,8 @@ from headrace.kernels.reference import library, oracle
 # Claimed ops that a graph pass makes, or that work on files: compared elsewhere.
 _FILES = "packages/kernels/tests/test_cpu_checkpoint.py: the same bytes, errors and names"
 _JPEG = "tests/executor/test_jpeg_files.py: against TensorFlow's pixels"
+_IMAGES = "tests/executor/test_image_files.py: against TensorFlow's pixels"
+_MAPS = "tests/executor/test_sparse_tensors_maps.py: against the tensors put in"
 _FAMILIES = {
     "datasets": "tests/data: against lists of Python and against TensorFlow",
     "lookup": "tests/executor/test_lookup_tables.py: against dictionaries",
@@ -32,6 +34,9 @@ ELSEWHERE = {
     "ParseSequenceExampleV2": "tests/executor/test_parsing.py: against the messages",
     "SerializeTensor": "tests/executor/test_parsing.py: a round trip",
     **dict.fromkeys("DecodeJpeg DecodeAndCropJpeg ExtractJpegShape".split(), _JPEG),
+    **dict.fromkeys("DecodeGif DecodeBmp".split(), _IMAGES),
+    **dict.fromkeys("AddSparseToTensorsMap AddManySparseToTensorsMap".split(), _MAPS),
+    "TakeManySparseFromTensorsMap": _MAPS,
     "StackV2": "tests/ops/test_tensor_arrays.py",
     "FakeParam": "tests/executor/test_function_calls.py",
     "_FusedElementwise": "packages/kernels/tests and the random programs of tests/programs",

@@ -1,4 +1,7 @@
-"""Whole LSTMs and GRUs in one op: every way to divide the work gives what the reference gives."""
+"""Whole LSTMs and GRUs in one op: every way to divide the work gives what the reference gives.
+
+Of headrace.graph: shape_rules.recurrent.
+"""
 
 from __future__ import annotations
 
@@ -134,6 +137,23 @@ def test_sizes_that_do_not_belong_together_are_rejected(
         _run(kind, of_op, attrs, 1)
     with pytest.raises(InvalidArgumentError):
         oracle.run(kind, *of_op, **attrs)
+
+
+def test_static_shapes_follow_from_the_inputs_the_state_and_the_bias() -> None:
+    with hr.Graph().as_default():
+        unknown = hr.placeholder(hr.float32)
+
+        def matrix(*shape: int | None) -> hr.Tensor:
+            return hr.placeholder(hr.float32, list(shape))
+
+        weights = [unknown] * 4
+        steps = hr.placeholder(hr.int64, [])
+        block = [steps, matrix(None, 2, 3), unknown, unknown, *weights, matrix(20)]
+        assert op("BlockLSTM", *block).h.shape.as_list() == [None, 2, 5]
+        cell = [matrix(2, 3), matrix(None, 5), unknown, *weights, unknown]
+        assert op("LSTMBlockCell", *cell).cs.shape.as_list() == [2, 5]
+        with pytest.raises(ValueError, match="evenly divisible by 4 but is 18"):
+            op("BlockLSTM", *block[:-1], matrix(18))
 
 
 @pytest.mark.parametrize("length", [-1, 4])

@@ -321,6 +321,8 @@ def test_every_op_def_equals_tensorflow():
             message.ClearField(field)
         judge[message.name] = OpDef.FromString(message.SerializeToString())
     for name in op_catalogue._index():
+        if name == "GatherTree":  # of contrib, which ended with TensorFlow 1.15
+            continue
         internal = op_catalogue.signature(name).internal
         assert internal == (name not in judge), name
         if not internal and name != "_FusedMatMul":  # Headrace's accepts double too

@@ -107,7 +107,7 @@ def test_other_channels_are_made_of_those_that_are_there():
     rng, grey = result(GREY, 8)
     file = png(grey, GREY, 8, rng)
     np.testing.assert_array_equal(decode(file, channels=3), grey.repeat(3, -1))
-    with pytest.raises(InvalidArgumentError, match="channels must be 0, 1, 3 or 4, is 2"):
+    with pytest.raises(InvalidArgumentError, match="channels` must be 0, 1, 3 or 4 but got 2"):
         decode(file, channels=2)
     rng, rgb = result(RGB, 8)
     file = png(rgb, RGB, 8, rng)
@@ -141,10 +141,8 @@ def test_corruption_is_reported_and_never_skipped():
     rng, pixels = result(PALETTE, 4)
     more = chunk(b"PLTE", bytes(range(48)))
     whole = png(pixels, PALETTE, 4, rng, more=more)
-    with pytest.raises(
-        InvalidArgumentError, match="4 bytes are not an image .*: they are not a PNG file"
-    ):
-        decode(b"GIF8")
+    with pytest.raises(InvalidArgumentError, match="4 bytes are not an image"):
+        decode(b"PNG8")
     for n in range(len(whole)):
         with pytest.raises(InvalidArgumentError, match="not an image that can be read"):
             decode(whole[:n])

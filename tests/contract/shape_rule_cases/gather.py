@@ -21,3 +21,11 @@ def gather(m: Maker, name: str) -> None:
 def gather_nd(m: Maker, name: str) -> None:
     x = m.input(m.some())
     m.input((*m.some(0, 2), m.draw(st.integers(0, len(x) + 1))))
+
+
+@rule("gather_tree")
+def gather_tree(m: Maker, name: str) -> None:
+    ids = m.input(m.some(3, 3))
+    m.input(m.near(ids))
+    m.input(m.near(ids[1:2]))
+    m.input(m.near(()))

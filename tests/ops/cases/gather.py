@@ -20,4 +20,14 @@ CASES = [
     Case("GatherNd", (real(4, 5), integers(3, 1, high=4, dtype="int64"))),
     Case("GatherNd", (real(4, 5), integers(2, 0, high=1))),
     Case("GatherNd", (real(4, 5), integers(2, high=4))),
+    Case(
+        "GatherTree",
+        (
+            integers(6, 3, 4, high=9),
+            integers(6, 3, 4, high=4),
+            literal([9, 4, 0]),
+            literal(2),
+        ),
+        in_tensorflow=False,
+    ),
 ]

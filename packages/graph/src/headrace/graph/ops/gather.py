@@ -12,7 +12,7 @@ from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value, handle_data
 from headrace.graph.framework.default_graph import count_nodes
-from headrace.graph.framework.op_registry import gradient
+from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import colocate_with, name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
@@ -253,3 +253,6 @@ def _resource_gather_nd_gradient(node: Operation, grad: Tensor) -> list[Any]:
         squeezed = op("Squeeze", indices, squeeze_dims=[-1])
         return [IndexedSlices(grad, squeezed, shape), None]
     return [op("ScatterNd", indices, grad, shape), None]
+
+
+no_gradient("GatherTree", "ids have no gradient")

@@ -12,7 +12,9 @@ from headrace.graph.shape_rules.algebra import (
     compatible,
     int_of,
     merge,
+    same,
     show,
+    with_rank,
 )
 
 Shapes = list[Shape]
@@ -77,3 +79,25 @@ def _gather_nd(params: Shape, indices: Shape) -> Shape:
     if indices[-1] > len(params):
         raise ValueError(f"indices {show(indices)} reach deeper than params {show(params)}")
     return (*indices[:-1], *params[indices[-1] :])
+
+
+@shape_rule("gather_tree")
+def gather_tree(op: ShapeQuery) -> Shapes:
+    ids = with_rank(op.inputs[0], 3, "step_ids")
+    parents = with_rank(op.inputs[1], 3, "parent_ids")
+    lengths = with_rank(op.inputs[2], 1, "max_sequence_lengths")
+    with_rank(op.inputs[3], 0, "end_token")
+    if not compatible(ids, parents):
+        raise ValueError(
+            "step_ids.shape must match parent_ids.shape, but shapes are: "
+            f"{show(ids)} and {show(parents)}"
+        )
+    merged = merge(ids, parents)
+    assert merged is not None
+    if not same(merged[1], lengths[0]):
+        raise ValueError(
+            "batch size dimensions step_ids.shape[1] and max_sequence_lengths.shape[0] must match, "
+            f"but shapes are: {show(merged)} and {show(lengths)}"
+        )
+    batch = lengths[0] if merged[1] is None else merged[1]
+    return [(merged[0], batch, merged[2])]

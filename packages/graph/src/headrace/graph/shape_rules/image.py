@@ -79,7 +79,14 @@ def combined_non_max_suppression(op: ShapeQuery) -> Shapes:
 
 @shape_rule("decode_image")
 def decode_image(op: ShapeQuery) -> Shapes:
+    if attr(op, "expand_animations"):
+        return [None]
     return [(None, None, op.attrs["channels"] or None)]
+
+
+@shape_rule("decode_gif")
+def decode_gif(op: ShapeQuery) -> Shapes:
+    return [(None, None, None, 3)]
 
 
 @shape_rule("decode_wav")

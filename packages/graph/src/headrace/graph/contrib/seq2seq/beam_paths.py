@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.while_loop import while_loop
 from headrace.graph.framework.operation import Tensor
-from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.arrays.creation import range as _range
 from headrace.graph.ops.arrays.creation import sequence_mask
-from headrace.graph.ops.gather import batch_gather, gather_nd
-from headrace.graph.ops.reduction import cumsum, reduce_max
-from headrace.graph.ops.tensor_arrays.tensor_array import TensorArray
+from headrace.graph.ops.gather import gather_nd
+from headrace.graph.ops.reduction import reduce_max
 from headrace.graph.typing.aliases import TensorLike
 
 
@@ -34,32 +29,10 @@ def gather_tree(
     Returns: [steps, batch, beams] int32.
     Raises: InvalidArgumentError in a run for a parent out of range.
     """
-    with name_scope(name, "GatherTree", [step_ids, parent_ids]):
-        ids = convert_to_tensor(step_ids, dtype="int32", name="step_ids")
-        parents = convert_to_tensor(parent_ids, dtype="int32", name="parent_ids")
-        lengths = convert_to_tensor(max_sequence_lengths, dtype="int32")
-        end = convert_to_tensor(end_token, dtype="int32", name="end_token")
-        shape = op("Shape", ids)
-        steps, wide = shape[0], shape[1:]
-        own = op("BroadcastTo", _range(shape[2]), wide)
-        found = TensorArray("int32", size=steps, element_shape=ids.get_shape()[1:])
-
-        def back(time: Tensor, beams: Tensor, found: TensorArray) -> Any:
-            reached = op("BroadcastTo", op("ExpandDims", op("Less", time, lengths), 1), wide)
-            here = op("Select", reached, batch_gather(ids[time], beams), op("Fill", wide, end))
-            before = op("Select", reached, batch_gather(parents[time], beams), beams)
-            before.set_shape(beams.get_shape())
-            return time - 1, before, found.write(time, here)
-
-        own.set_shape(ids.get_shape()[1:])
-        *_, found = while_loop(
-            lambda time, beams, found: op("GreaterEqual", time, 0), back, (steps - 1, own, found)
-        )
-        paths = found.stack()
-        ended = cumsum(op("Cast", op("Equal", paths, end), DstT="int32"), 0, exclusive=True)
-        result: Tensor = op("Select", op("Greater", ended, 0), op("Fill", shape, end), paths)
-        result.set_shape(ids.get_shape())
-        return result
+    result: Tensor = op(
+        "GatherTree", step_ids, parent_ids, max_sequence_lengths, end_token, name=name
+    )
+    return result
 
 
 def gather_tree_from_array(

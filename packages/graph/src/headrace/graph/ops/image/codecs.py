@@ -213,17 +213,13 @@ def decode_wav(
       desired_channels, desired_samples: sizes to crop or pad to; -1: as in the file.
     Returns: (audio [samples, channels] float from -1 to 1, sample_rate [] int32).
     """
-    result = op(
+    return op(
         "DecodeWav",
         contents,
         desired_channels=desired_channels,
         desired_samples=desired_samples,
         name=name,
     )
-    requested = [n if n >= 0 else None for n in (desired_samples, desired_channels)]
-    result[0].set_shape(requested)
-    result[1].set_shape([])
-    return result
 
 
 def encode_wav(audio: TensorLike, sample_rate: TensorLike, name: str | None = None) -> Tensor:

@@ -68,3 +68,30 @@ def check_indices(indices: np.ndarray, size: int, name: str = "indices") -> None
             None,
             f"{name}{place} = {indices.ravel()[wrong[0]]} is not in [0, {size})",
         )
+
+
+@kernel("GatherTree")
+def gather_tree(
+    attrs: Attrs, ids: np.ndarray, parents: np.ndarray, lengths: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    if ids.shape != parents.shape or ids.shape[1:2] != lengths.shape:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"step_ids is {list(ids.shape)}, parent_ids {list(parents.shape)}, "
+            f"max_sequence_lengths {list(lengths.shape)}",
+        )
+    beams = np.full_like(ids, end)
+    for row, beam in np.ndindex(ids.shape[1:]):
+        at = beam
+        for step in reversed(range(min(len(ids), int(lengths[row])))):
+            if not 0 <= at < ids.shape[2]:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"Saw invalid parent id {at} at (batch, time, beam) == ({row}, {step}, {beam})",
+                )
+            beams[step, row, beam] = ids[step, row, at]
+            at = parents[step, row, at]
+    ended = np.cumsum(beams == end, axis=0) > 0
+    return np.where(ended, end, beams)

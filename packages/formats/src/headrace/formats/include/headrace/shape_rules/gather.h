@@ -49,4 +49,22 @@ static inline hr_code hr_shape_gather_nd(hr_request* r) {
   return hr_set(r, 0, &out);
 }
 
+static inline hr_code hr_shape_gather_tree(hr_request* r) {
+  hr_text s, t;
+  HR_TRY(hr_with_rank(r, 0, 3, "step_ids"));
+  HR_TRY(hr_with_rank(r, 1, 3, "parent_ids"));
+  HR_TRY(hr_with_rank(r, 2, 1, "max_sequence_lengths"));
+  HR_TRY(hr_with_rank(r, 3, 0, "end_token"));
+  const hr_tensor *ids = r->inputs[0], *parents = r->inputs[1], *lengths = r->inputs[2];
+  if (!hr_same(ids, parents))
+    HR_BAD(r, "step_ids.shape must match parent_ids.shape, but shapes are: %s and %s",
+           hr_show(ids, &s), hr_show(parents, &t));
+  if (ids->dims[1] != lengths->dims[0])
+    HR_BAD(r,
+           "batch size dimensions step_ids.shape[1] and max_sequence_lengths.shape[0] must match, "
+           "but shapes are: %s and %s",
+           hr_show(ids, &s), hr_show(lengths, &t));
+  return hr_set_like(r, 0, ids);
+}
+
 #endif

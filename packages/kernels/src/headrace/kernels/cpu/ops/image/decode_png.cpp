@@ -1,14 +1,13 @@
-// DecodePng: decodes PNG files of all colour types and bit depths, interlaced or not.
+// PNG files of all colour types and bit depths, interlaced or not.
+#include "ops/image/decode_png.hpp"
+
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "files/checksums.hpp"
+#include "files/disk.hpp"
 #include "files/inflate.hpp"
-#include "ops/image/decode_png.hpp"
-#include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {
@@ -209,9 +208,10 @@ template <class T> void unpack(const File& f, std::string* rows, int64_t channel
   }
 }
 
-// ---- the kernel ---------------------------------------------------------------------------------
+// ---- the whole ----------------------------------------------------------------------------------
 
-hr_code decode(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tensor* out) {
+void decode(std::string_view contents, int64_t channels, hr_dtype dtype,
+            const std::function<void*(const PictureSize&)>& allocate) {
   File f = read_file(contents);
   if (!channels) channels = f.own_channels();
   size_t size = 0;
@@ -219,48 +219,22 @@ hr_code decode(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tens
     if (pass->columns(f)) size += size_t(pass->rows(f)) * (1 + f.row_bytes(pass->columns(f)));
   std::string rows;
   if (const char* what = zlib_unpacked(f.data, size, &rows)) throw Corruption{what};
-  set_shape(out, {int64_t(f.height), int64_t(f.width), channels});
-  if (hr_code code = ctx->api->allocate(ctx, out)) return code;
-  if (out->dtype == HR_UINT16) unpack(f, &rows, channels, write<uint16_t>(out));
-  else unpack(f, &rows, channels, write<uint8_t>(out));
-  return HR_OK;
+  void* to = allocate({int64_t(f.height), int64_t(f.width), channels});
+  if (dtype == HR_UINT16) unpack(f, &rows, channels, static_cast<uint16_t*>(to));
+  else unpack(f, &rows, channels, static_cast<uint8_t*>(to));
 }
 
 }  // namespace
 
-hr_code decode_png(hr_ctx* ctx, std::string_view contents, int64_t channels, hr_tensor* out) {
+void decode_png(std::string_view contents, int64_t channels, hr_dtype dtype,
+                const std::function<void*(const PictureSize&)>& allocate) {
   try {
-    return decode(ctx, contents, channels, out);
+    decode(contents, channels, dtype, allocate);
   } catch (const Corruption& corruption) {
-    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%zu bytes are not an image that can be read: %s",
-                       contents.size(), corruption.what);
-  } catch (const std::bad_alloc&) {
-    return hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for the image");
+    throw Failure{HR_INVALID_ARGUMENT,
+                  std::to_string(contents.size()) +
+                      " bytes are not an image that can be read: " + corruption.what};
   }
 }
-
-namespace {
-
-hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
-                       hr_tensor* const* outputs, void*) {
-  return decode_png(ctx, text_at(inputs[0], 0), *static_cast<const int64_t*>(plan), outputs[0]);
-}
-
-hr_code prepare_decode(void*, hr_request* r) {
-  if (hr_code code = need_scalar(r, 0, "contents")) return code;
-  const int64_t channels = hr_attr_int(r->node, "channels", 0);
-  if (channels < 0 || channels > 4 || channels == 2)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels must be 0, 1, 3 or 4, is %lld",
-                           (long long)channels);
-  keep_plan(r, new int64_t(channels));
-  r->shape_depends_on_data = 1;
-  return HR_OK;
-}
-
-}  // namespace
-
-HR_KERNELS = {
-    kernel("DecodePng", nullptr, prepare_decode, compute_decode).is(HR_KERNEL_DATA_SHAPE),
-};
 
 }  // namespace hr

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ops/image/jpeg_library.hpp"
+#include "ops/image/picture_size.hpp"
 
 namespace hr::jpeg {
 
@@ -23,9 +24,7 @@ struct Window {
   int64_t y, x, height, width;
 };
 
-struct Size {
-  int64_t height, width, channels;
-};
+using Size = PictureSize;
 
 // Decodes a file, or a window of it. `allocate` gives the memory for the pixels.
 void decode(std::string_view file, const DecodeOptions& options, const Window* window,

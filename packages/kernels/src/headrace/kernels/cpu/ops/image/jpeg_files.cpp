@@ -1,9 +1,9 @@
-// DecodeJpeg, DecodeAndCropJpeg, ExtractJpegShape, EncodeJpeg, EncodeJpegVariableQuality.
+// DecodeAndCropJpeg, ExtractJpegShape, EncodeJpeg, EncodeJpegVariableQuality.
 #include <string>
 
 #include "files/disk.hpp"
-#include "ops/image/decode_png.hpp"
 #include "ops/image/jpeg.hpp"
+#include "ops/image/jpeg_options.hpp"
 #include "table/attributes.hpp"
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
@@ -12,63 +12,30 @@
 namespace hr::jpeg {
 namespace {
 
-hr_code prepare_decode(void*, hr_request* r) {
+hr_code prepare_crop(void*, hr_request* r) {
   DecodeOptions options;
-  const hr_node* node = r->node;
-  options.channels = int(hr_attr_int(node, "channels", 0));
-  if (options.channels != 0 && options.channels != 1 && options.channels != 3)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "channels must be 0, 1, or 3 for JPEG, got %d",
-                           options.channels);
-  options.ratio = int(hr_attr_int(node, "ratio", 1));
-  if (options.ratio != 1 && options.ratio != 2 && options.ratio != 4 && options.ratio != 8)
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "ratio must be 1, 2, 4, or 8, got %d",
-                           options.ratio);
-  options.fancy_upscaling = hr_attr_bool(node, "fancy_upscaling", 1) != 0;
-  options.recovers_truncated = hr_attr_bool(node, "try_recover_truncated", 0) != 0;
-  options.acceptable_fraction = hr_attr_float(node, "acceptable_fraction", 1);
-  const std::string method(attr_text(node, "dct_method"));
-  if (!method.empty() && method != "INTEGER_FAST" && method != "INTEGER_ACCURATE")
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "dct_method must be one of {'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}");
-  options.dct_method = method == "INTEGER_ACCURATE" ? kAccurate : kFast;
+  if (hr_code code = read_options(r, &options)) return code;
   if (hr_code code = need_scalar(r, 0, "contents")) return code;
-  if (node->n_inputs > 1 && (r->inputs[1]->rank != 1 || r->inputs[1]->dims[0] != 4))
+  if (r->inputs[1]->rank != 1 || r->inputs[1]->dims[0] != 4)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "crop_window must have four elements");
   keep_plan(r, new DecodeOptions(options));
   r->shape_depends_on_data = 1;
   return HR_OK;
 }
 
-// Says how long the data is, in TensorFlow's words, and what is wrong.
-template <class Body> hr_code with_data(hr_ctx* ctx, size_t size, Body&& body) {
-  return error_boundary(ctx, [&] {
-    try {
-      body();
-    } catch (const Failure& failure) {
-      if (failure.code != HR_INVALID_ARGUMENT) throw;
-      throw Failure{HR_INVALID_ARGUMENT, "Invalid JPEG data or crop window, data size " +
-                                             std::to_string(size) + ": " + failure.text};
-    }
-  });
-}
-
-template <bool crops>
-hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                       hr_tensor* const* out, void*) {
+hr_code compute_crop(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
+                     hr_tensor* const* out, void*) {
   const std::string_view file = text_at(in[0], 0);
   const auto& options = *static_cast<const DecodeOptions*>(plan);
-  if (!crops && file.substr(0, kPngSignature.size()) == kPngSignature)  // as TensorFlow does
-    return decode_png(ctx, file, options.channels, out[0]);
-  return with_data(ctx, file.size(), [&] {
-    Window window{};
-    if (crops) {
-      const auto* sizes = read<int32_t>(in[1]);
-      window = {sizes[0], sizes[1], sizes[2], sizes[3]};
-    }
-    decode(file, options, crops ? &window : nullptr, [&](const Size& size) {
-      set_shape(out[0], {size.height, size.width, size.channels});
-      check(ctx->api->allocate(ctx, out[0]));
-      return write<uint8_t>(out[0]);
+  return error_boundary(ctx, [&] {
+    const auto* sizes = read<int32_t>(in[1]);
+    const Window window{sizes[0], sizes[1], sizes[2], sizes[3]};
+    with_data(file.size(), [&] {
+      decode(file, options, &window, [&](const Size& size) {
+        set_shape(out[0], {size.height, size.width, size.channels});
+        check(ctx->api->allocate(ctx, out[0]));
+        return write<uint8_t>(out[0]);
+      });
     });
   });
 }
@@ -76,12 +43,14 @@ hr_code compute_decode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 hr_code compute_shape(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                       void*) {
   const std::string_view file = text_at(in[0], 0);
-  return with_data(ctx, file.size(), [&] {
-    const Size size = size_of(file);
-    const int64_t sizes[] = {size.height, size.width, size.channels};
-    for (int i = 0; i < 3; ++i)
-      if (out[0]->dtype == HR_INT32) write<int32_t>(out[0])[i] = int32_t(sizes[i]);
-      else write<int64_t>(out[0])[i] = sizes[i];
+  return error_boundary(ctx, [&] {
+    with_data(file.size(), [&] {
+      const Size size = size_of(file);
+      const int64_t sizes[] = {size.height, size.width, size.channels};
+      for (int i = 0; i < 3; ++i)
+        if (out[0]->dtype == HR_INT32) write<int32_t>(out[0])[i] = int32_t(sizes[i]);
+        else write<int64_t>(out[0])[i] = sizes[i];
+    });
   });
 }
 
@@ -182,9 +151,7 @@ hr_code compute_variable(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
 }  // namespace
 
 HR_KERNELS = {
-    kernel("DecodeJpeg", nullptr, prepare_decode, compute_decode<false>).is(HR_KERNEL_DATA_SHAPE),
-    kernel("DecodeAndCropJpeg", nullptr, prepare_decode, compute_decode<true>)
-        .is(HR_KERNEL_DATA_SHAPE),
+    kernel("DecodeAndCropJpeg", nullptr, prepare_crop, compute_crop).is(HR_KERNEL_DATA_SHAPE),
     kernel("ExtractJpegShape", nullptr, prepare_shape, compute_shape),
     kernel("EncodeJpeg", nullptr, prepare_encode, compute_encode),
     kernel("EncodeJpegVariableQuality", nullptr, prepare_variable, compute_variable),

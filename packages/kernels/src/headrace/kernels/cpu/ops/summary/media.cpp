@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "files/png.hpp"
+#include "files/wav.hpp"
 #include "ops/summary/summary_message.hpp"
 #include "table/element_types.hpp"
 
@@ -108,34 +109,6 @@ struct AudioPlan {
   int64_t most;
   float rate;
 };
-
-template <class T> void put_little(std::string* to, T value) { protobuf::fixed(to, value); }
-
-// A file of 16 bits a sample, from samples between -1 and 1.
-std::string wav(const float* samples, int64_t frames, int64_t channels, uint32_t rate) {
-  const uint32_t bytes = uint32_t(2 * frames * channels);
-  std::string created = "RIFF";
-  put_little(&created, uint32_t(36 + bytes));
-  created += "WAVEfmt ";
-  put_little(&created, uint32_t(16));
-  put_little(&created, uint16_t(1));
-  put_little(&created, uint16_t(channels));
-  put_little(&created, rate);
-  put_little(&created, uint32_t(rate * uint32_t(channels) * 2));
-  put_little(&created, uint16_t(channels * 2));
-  put_little(&created, uint16_t(16));
-  created += "data";
-  put_little(&created, bytes);
-  for (int64_t i = 0; i < frames * channels; ++i) {
-    const double value = std::round(double(samples[i]) * 32768);
-    const double kept = value >= 32767      ? 32767
-                        : value >= -32768   ? value
-                        : std::isnan(value) ? 0
-                                            : -32768;
-    put_little(&created, uint16_t(int16_t(kept)));
-  }
-  return created;
-}
 
 hr_code compute_audio(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                       hr_tensor* const* outputs, void*) {
