@@ -231,12 +231,24 @@ def for_graph(start: int, limit: int, delta: int) -> FunctionGraph:
 
 
 @pytest.mark.parametrize(
-    ("start", "limit", "delta"), [(0, 5, 1), (0, 5, 2), (5, 0, -2), (3, 3, 1), (-4, 4, 3)]
+    ("start", "limit", "delta"),
+    [
+        (0, 5, 1),
+        (0, 5, 2),
+        (5, 0, -2),
+        (3, 3, 1),
+        (-4, 4, 3),
+        (0, -(2**31), -(2**30)),
+        (0, 2**31 - 1, 2**30),
+        (-(2**31), 2**31 - 1, 2**31 - 1),
+        (2**31 - 1, -(2**31), -(2**31)),
+    ],
 )
 def test_for_counts_up_and_down(start: int, limit: int, delta: int) -> None:
-    want = 1
+    want = np.int32(1)
     for i in range(start, limit, delta):
-        want = 10 * want + i
+        with np.errstate(over="ignore"):
+            want = np.int32(10) * want + np.int32(i)
     assert for_graph(start, limit, delta).run("for:0") == [want]
 
 

@@ -110,7 +110,7 @@ def test_keys_and_values_of_other_dtypes_are_rejected() -> None:
         )[0],
     ]
     shapes = [
-        raw.LookupTableFindV2(table_handle=table.resource_handle, keys=["a"], default_value=[1]),
+        raw.LookupTableFindV2(table_handle=table.resource_handle, keys=["a"], default_value=[1, 2]),
         raw.InitializeTableV2(table_handle=table.resource_handle, keys=["a"], values=[1, 2]),
         raw.LookupTableImportV2(table_handle=table.resource_handle, keys=["a"], values=[1, 2]),
     ]
@@ -490,3 +490,29 @@ def test_a_load_factor_that_no_number_of_buckets_gives_is_an_error() -> None:
             with pytest.raises(ResourceExhaustedError, match="more than 2.40 buckets for 1 keys"):
                 session.run(change)
         assert session.run(raw.LookupTableSizeV2(table_handle=table)) == 0
+
+
+@pytest.mark.parametrize("kind", ["mutable", "dense", "static"])
+def test_a_default_may_be_given_for_each_key(kind: str) -> None:
+    raw, keys = hr.raw_ops, hr.constant([1, 2, 3], hr.int64)
+    if kind == "static":
+        table = raw.HashTableV2(key_dtype=hr.int64, value_dtype=hr.int64)
+    elif kind == "dense":
+        table = raw.MutableDenseHashTableV2(
+            empty_key=hr.constant(-1, hr.int64), deleted_key=hr.constant(-2, hr.int64),
+            value_dtype=hr.int64,
+        )  # fmt: skip
+    else:
+        table = raw.MutableHashTableV2(key_dtype=hr.int64, value_dtype=hr.int64)
+    put = raw.InitializeTableV2 if kind == "static" else raw.LookupTableInsertV2
+    one, ten = hr.constant([1], hr.int64), hr.constant([10], hr.int64)
+    filled = put(table_handle=table, keys=one, values=ten)
+    each = hr.constant([7, 8, 9], hr.int64)
+    found = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=each)
+    wrong = raw.LookupTableFindV2(table_handle=table, keys=keys, default_value=each[:2])
+    with hr.Session() as session:
+        session.run(filled)
+        # As in TensorFlow, tables that are not MutableHashTables take the first for all.
+        assert session.run(found).tolist() == ([10, 8, 9] if kind == "mutable" else [10, 7, 7])
+        with pytest.raises(InvalidArgumentError, match="for default value, got"):
+            session.run(wrong)

@@ -5,6 +5,7 @@ Modules of headrace.graph: ops.readers, training.input.
 
 from __future__ import annotations
 
+import os
 import threading
 import zlib
 from collections.abc import Callable
@@ -343,3 +344,25 @@ def test_states_are_restored_and_invalid_ones_rejected() -> None:
             session.run(lines.serialize_state())
         with pytest.raises(UnimplementedError):
             session.run(lines.restore_state(good))
+
+
+def test_who_enqueues_a_file_does_not_read_it(tmp_path: Path) -> None:
+    """A read waits for the queue; the file is a pipe, which is opened when someone writes."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    queue = hr.FIFOQueue(-1, [hr.string], shapes=[[]])
+    _, line = hr.TextLineReader().read(queue)
+    put = queue.enqueue(str(pipe))
+    got: list[bytes] = []
+    with hr.Session() as session:
+        reading = threading.Thread(target=lambda: got.append(session.run(line)))
+        reading.start()
+        wait_until_idle()
+        putting = threading.Thread(target=lambda: session.run(put))
+        putting.start()
+        putting.join(120)
+        was_put = not putting.is_alive()
+        pipe.write_bytes(b"first\nsecond\n")
+        reading.join()
+        putting.join()
+    assert was_put and got == [b"first"]

@@ -185,3 +185,20 @@ def test_indices_of_tensors_are_checked() -> None:
             )  # fmt: skip
             with pytest.raises(InvalidArgumentError, match=words):
                 session.run(put)
+
+
+def test_a_put_that_waits_for_room_holds_up_no_part_of_another_tuple() -> None:
+    area = MapStagingArea([hr.int32, hr.int32], capacity=1)
+    both = [hr.constant(1), hr.constant(2)]
+    full, more = area.put(1, both, [0, 1]), area.put(2, both, [0, 1])
+    part, get = area.put(3, both[:1], [0]), area.get(1)[1]
+    with hr.Session() as session:
+        session.run(full)
+        waiting = threading.Thread(target=lambda: session.run(more))
+        waiting.start()
+        wait_until_idle()
+        session.run(part)  # an incomplete tuple takes no room
+        assert numbers(session, area.size(), area.incomplete_size()) == [1, 1]
+        session.run(get)
+        waiting.join()
+        assert numbers(session, area.size()) == [1]

@@ -80,3 +80,20 @@ def test_a_dtype_or_slice_that_the_format_cannot_hold_raises(tmp_path):
         writer.add("u", np.zeros(2, np.uint64))
     with pytest.raises(InvalidArgumentError, match="cannot hold"):
         writer.add("w", np.zeros([2, 2]), [4, 2], [0, 0], [3, 2])
+
+
+def test_a_slice_that_contradicts_earlier_ones_is_rejected_and_adds_nothing(tmp_path):
+    path = tmp_path / "model"
+    writer = SliceFileWriter(path)
+    half = np.arange(2, dtype=np.float32)
+    writer.add("v", half, [4], [0], [2])
+    for value, shape in ((half, [5]), (half.astype(np.int32), [4])):
+        with pytest.raises(InvalidArgumentError, match="earlier ones are of float32"):
+            writer.add("v", value, shape, [2], [2])
+    with pytest.raises(UnimplementedError):
+        writer.add("w", np.zeros(1, np.uint32))
+    writer.add("v", half + 2, [4], [2], [2])
+    writer.finish()
+    reader = SliceFileReader(path)
+    assert reader.names() == ["v"]
+    assert reader.read("v").tolist() == [0, 1, 2, 3]

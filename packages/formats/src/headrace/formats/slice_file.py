@@ -258,8 +258,8 @@ class SliceFileWriter:
           name: name of the whole tensor.
           value: elements of the tensor or slice.
           shape, starts, lengths: shape of the whole tensor and place of the slice; None for all.
-        Raises: InvalidArgumentError for a slice that does not fit; UnimplementedError for a dtype
-          that the format cannot hold.
+        Raises: InvalidArgumentError for a slice that does not fit the shape, or the slices before
+          it; UnimplementedError for a dtype that the format cannot hold. Nothing is added then.
         """
         value = np.asarray(value)
         full = tuple(value.shape if shape is None else shape)
@@ -272,19 +272,28 @@ class SliceFileWriter:
             )
         kind = "string" if value.dtype.kind in "OSU" else value.dtype
         dtype = dtypes.as_dtype(kind)
+        piece = slice_proto(extents)
+        entry = SavedTensorSlices()
+        entry.data.name = name
+        entry.data.slice.CopyFrom(piece)
+        _fill(entry.data.data, value, dtype)
         meta = self._metas.get(name)
-        if meta is None:
+        if meta is not None:
+            known = [d.size for d in meta.shape.dim]
+            if (known, meta.type) != ([*full], dtype.as_datatype_enum):
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"{name!r}: a slice of {dtype.name} {[*full]}, but earlier ones are of "
+                    f"{dtypes.as_dtype(meta.type).name} {known}",
+                )
+        else:
             meta = self._metas[name] = self._meta.meta.tensor.add(
                 name=name, type=dtype.as_datatype_enum
             )
             for size in full:
                 meta.shape.dim.add(size=size)
-        piece = slice_proto(extents)
         meta.slice.append(piece)
-        entry = SavedTensorSlices()
-        entry.data.name = name
-        entry.data.slice.CopyFrom(piece)
-        _fill(entry.data.data, value, dtype)
         self._entries[encode_slice_key(name, extents)] = entry.SerializeToString()
 
     def finish(self) -> None:

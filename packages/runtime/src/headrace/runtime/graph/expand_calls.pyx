@@ -108,7 +108,7 @@ cdef int _expand(SessionGraph graph, int32_t number, vector[int8_t]& flow) excep
     node_def = _node_def(call)
     function = function_key(graph.library, node_def)
     _reject_recursion(graph, number, function)
-    if graph.nodes.size() + call_size(graph.library, node_def) > _MOST_NODES:
+    if graph.body_nodes + call_size(graph.library, node_def) > _MOST_NODES:
         raise _too_many(call)
     known = len(graph.library)
     made = call_body(graph.library, Call(
@@ -117,7 +117,7 @@ cdef int _expand(SessionGraph graph, int32_t number, vector[int8_t]& flow) excep
         "all" if call.controls.size() else "inputs" if in_flow else ""))
     if len(graph.library) != known:
         add_functions(graph, graph.library.values())
-    if graph.nodes.size() + len(made.graph_def.node) > _MOST_NODES:
+    if graph.body_nodes + len(made.graph_def.node) > _MOST_NODES:
         raise _too_many(call)
     if made.start:
         _add_start(graph, call, made, in_flow, flow)
@@ -125,6 +125,7 @@ cdef int _expand(SessionGraph graph, int32_t number, vector[int8_t]& flow) excep
     try:
         _connect_body(graph, number, first, made, names)
     except BaseException:
+        graph.body_nodes -= graph.nodes.size() - first
         graph.remove_nodes(first)
         raise
     graph.nodes[number].body.get().function = function

@@ -13,7 +13,7 @@ from headrace.formats.proto.graph_pb2 import NodeDef
 from headrace.formats.proto.op_pb2 import AttrValue, NameAttrList
 from headrace.runtime.graph.function_body import CallBody, FunctionLibrary, Type, called_by
 
-_BOOL, _INT32, _STRING = 10, 3, 7  # DataType
+_BOOL, _INT32, _INT64, _STRING = 10, 3, 9, 7  # DataType
 
 
 def call_size(library: FunctionLibrary, node: NodeDef) -> int:
@@ -123,10 +123,7 @@ def _lower_case(library: FunctionLibrary, call: Call) -> CallBody:
         return _call_behind_first(low, branches[0])
     preds = []
     for k in range(len(branches) - 1):
-        number = AttrValue()
-        number.tensor.dtype = _INT32
-        number.tensor.tensor_shape.SetInParent()
-        number.tensor.int_val.append(k)
+        number = _scalar(_INT32, k)
         const = low.add(f"_index{k}", "Const", low.waits, dtype=Type(_INT32), value=number)
         preds.append(low.add(f"_is{k}", "NotEqual", [low.arguments[0], const], T=Type(_INT32)))
     # Each condition is true if a later branch is taken, so that branches keep their order.
@@ -205,53 +202,79 @@ def _cond_dtype(low: _Lowering, cond: NameAttrList) -> int:
 def _lower_for(library: FunctionLibrary, call: Call) -> CallBody:
     """A loop over the numbers from start to limit, in steps of delta, which may be negative."""
     low = _Lowering(library, call)
-    start, limit, delta = low.arguments[:3]
+    start, delta = low.arguments[0], low.arguments[2]
     body = low.func("body")
-    # Multiplied by the sign of delta, the counter is below the limit while the loop runs.
-    sign = low.add("_sign", "Sign", [delta], T=Type(_INT32))
-    bound = low.add("_bound", "Mul", [limit, sign], T=Type(_INT32))
-    low.waits.append("^" + _check_range(low, sign, bound))
+    # The loop counts its iterations down: a comparison with the limit would overflow at its ends.
+    one = low.add("_one", "Const", low.waits, dtype=Type(_INT64), value=_scalar(_INT64, 1))
+    count, check = _iterations(low, one)
+    low.waits.append(f"^{check}")
 
     def condition(variables: list[str]) -> str:
-        at = low.add("_at", "Mul", [variables[0], variables[2]], T=Type(_INT32))
-        less = low.add("_less", "Less", [at, variables[3]], T=Type(_INT32))
-        return low.add("_loop_cond", "LoopCond", [less])
+        more = low.add("_more", "ToBool", [variables[1]], T=Type(_INT64))
+        return low.add("_loop_cond", "LoopCond", [more])
 
     def step(variables: list[str]) -> tuple[str, list[str]]:
         tin = [_INT32, *call.inputs[3:]]
         called = low.add_call("_body", body, [variables[0], *variables[4:]], tin, call.inputs[3:])
-        following = low.add("_add", "AddV2", variables[:2], T=Type(_INT32))
-        count = len(call.inputs) - 3
-        return called, [
-            following, *variables[1:4], *(f"{called}:{i}" for i in range(count))
-        ]  # fmt: skip
+        number, left, by, unit = variables[:4]
+        following = low.add("_add", "AddV2", [number, by], T=Type(_INT32))
+        less = low.add("_left", "Sub", [left, unit], T=Type(_INT64))
+        results = [f"{called}:{i}" for i in range(len(call.inputs) - 3)]
+        return called, [following, less, by, unit, *results]
 
-    variables = [start, delta, sign, bound, *low.arguments[3:]]
-    dtypes = [_INT32] * 4 + call.inputs[3:]
+    variables = [start, count, delta, one, *low.arguments[3:]]
+    dtypes = [_INT32, _INT64, _INT32, _INT64, *call.inputs[3:]]
     body_made = _loop(low, variables, dtypes, condition, step, library.has_effects(body.name))
     body_made.outputs = body_made.outputs[4:]
     return body_made
 
 
-def _check_range(low: _Lowering, sign: str, bound: str) -> str:
-    """Adds an Assert that a For ends: it counts towards its limit, or begins there."""
-    start, limit, delta = low.arguments[:3]
-    first = low.add("_first", "Mul", [start, sign], T=Type(_INT32))
-    towards = low.add("_towards", "LessEqual", [first, bound], T=Type(_INT32))
-    zero = low.add("_zero", "ZerosLike", [delta], T=Type(_INT32))
-    moves = low.add("_moves", "NotEqual", [delta, zero], T=Type(_INT32))
-    there = low.add("_there", "Equal", [start, limit], T=Type(_INT32))
+def _iterations(low: _Lowering, one: str) -> tuple[str, str]:
+    """Adds the number of iterations of a For, and an Assert that it ends.
+
+    A For counts towards its limit, or begins there.
+    """
+    wide = Type(_INT64)
+    start, limit, delta = (
+        low.add(f"_{name}", "Cast", [tensor], SrcT=Type(_INT32), DstT=wide)
+        for name, tensor in zip(("start", "limit", "delta"), low.arguments[:3], strict=True)
+    )
+    way = low.add("_way", "Sub", [limit, start], T=wide)
+    sign = low.add("_sign", "Sign", [delta], T=wide)
+    distance = low.add("_distance", "Mul", [way, sign], T=wide)
+    # Where delta is 0, the distance is 0, and so is the number of iterations.
+    size = low.add("_size", "Maximum", [low.add("_abs", "Abs", [delta], T=wide), one], T=wide)
+    rounded = low.add(
+        "_up", "Sub", [low.add("_sum", "AddV2", [distance, size], T=wide), one], T=wide
+    )
+    count = low.add("_count", "FloorDiv", [rounded, size], T=wide)
+    zero = low.add("_zero", "ZerosLike", [delta], T=wide)
+    towards = low.add("_towards", "GreaterEqual", [distance, zero], T=wide)
+    moves = low.add("_moves", "NotEqual", [delta, zero], T=wide)
+    there = low.add("_there", "Equal", [start, limit], T=wide)
     ends = low.add("_ends", "LogicalOr", [moves, there])
-    text = AttrValue()
-    text.tensor.dtype = _STRING
-    text.tensor.tensor_shape.SetInParent()
-    text.tensor.string_val.append(b"Invalid start/limit/delta: ")
-    message = low.add("_message", "Const", low.waits, dtype=Type(_STRING), value=text)
-    return low.add(
+    text = low.add(
+        "_message", "Const", low.waits,
+        dtype=Type(_STRING), value=_scalar(_STRING, b"Invalid start/limit/delta: "),
+    )  # fmt: skip
+    check = low.add(
         "_check", "Assert",
-        [low.add("_valid", "LogicalAnd", [towards, ends]), message, start, limit, delta],
+        [low.add("_valid", "LogicalAnd", [towards, ends]), text, *low.arguments[:3]],
         T=[_STRING, _INT32, _INT32, _INT32], summarize=3,
     )  # fmt: skip
+    return count, check
+
+
+def _scalar(dtype: int, value: int | bytes) -> AttrValue:
+    attr = AttrValue()
+    attr.tensor.dtype = dtype
+    attr.tensor.tensor_shape.SetInParent()
+    values = {
+        _BOOL: attr.tensor.bool_val, _INT32: attr.tensor.int_val, _INT64: attr.tensor.int64_val,
+        _STRING: attr.tensor.string_val,
+    }  # fmt: skip
+    values[dtype].append(value)
+    return attr
 
 
 def _loop(
@@ -264,10 +287,7 @@ def _loop(
 ) -> CallBody:
     parallel = low.call.node.attr["parallel_iterations"].i or 10
     if not variables:  # a loop needs a value that goes round
-        none = AttrValue()
-        none.tensor.dtype = _BOOL
-        none.tensor.tensor_shape.SetInParent()
-        none.tensor.bool_val.append(False)
+        none = _scalar(_BOOL, False)
         variables = [low.add("_nothing", "Const", low.waits, dtype=Type(_BOOL), value=none)]
         dtypes = [_BOOL]
         plain_condition, plain_step = condition, step

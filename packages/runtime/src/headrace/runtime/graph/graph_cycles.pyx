@@ -80,9 +80,9 @@ cdef object _cycle_error(vector[GraphNode*]& nodes, int32_t before, vector[int32
     cdef Edge edge
     while missing[at] == 0:
         at += 1
-    path = []
-    while at not in path:
-        path.append(at)
+    places = {}  # nodes of the path, in order
+    while at not in places:
+        places[at] = len(places)
         node = nodes[before + at]
         at = -1
         for edge in node.inputs:
@@ -95,7 +95,7 @@ cdef object _cycle_error(vector[GraphNode*]& nodes, int32_t before, vector[int32
                 if producer >= before and missing[producer - before]:
                     at = producer - before
                     break
-    cycle = path[path.index(at):][::-1]
+    cycle = [*places][places[at]:][::-1]
     names = [text_of(nodes[before + <int32_t>i].name) for i in cycle]
     shown = " -> ".join([*names[:8], "..."] if len(names) > 8 else [*names, names[0]])
     return InvalidArgumentError(

@@ -25,6 +25,7 @@ cdef class SessionGraph:
     cdef readonly object library         # FunctionLibrary: functions by name
     cdef readonly list bodies            # bytes of the bodies of calls, as graph_defs
     cdef bint has_calls                  # some node has a body or may get one
+    cdef size_t body_nodes               # how many of `nodes` are nodes of bodies
     cdef readonly object lock            # held by extend and while a program is built
     cdef readonly int version            # counts extensions
     cdef readonly int producer           # the oldest producer of the GraphDefs; 0: one has none

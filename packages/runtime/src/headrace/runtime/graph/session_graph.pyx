@@ -155,6 +155,7 @@ cdef class SessionGraph:
             self.remove_nodes(before)
             raise
         self.bodies.append(graph_def)
+        self.body_nodes += self.nodes.size() - before
         return <int32_t>before
 
     cdef int remove_nodes(self, size_t first) noexcept:

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "table/element_types.hpp"
+#include "table/partial_shape.hpp"
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"
@@ -35,13 +36,11 @@ hr_code prepare_to_bool(void*, hr_request* r) { return hr_shape_scalar(r); }
 
 // Zeros: unknown dimensions are 0, an unknown rank is a scalar.
 hr_code prepare_fake(void*, hr_request* r) {
+  PartialShape shape;
+  if (hr_code code = read_shape_attribute(r->node, "shape", &shape)) return code;
   hr_tensor* out = r->outputs[0];
-  int32_t rank = 0;
-  const int64_t* dims = nullptr;
-  out->rank = 0;
-  if (r->node->api->attr_shape(r->node, "shape", &rank, &dims) != HR_OK || rank < 0) return HR_OK;
-  out->rank = std::min<int32_t>(rank, HR_MAX_RANK);
-  for (int32_t i = 0; i < out->rank; ++i) out->dims[i] = std::max<int64_t>(dims[i], 0);
+  out->rank = std::max(shape.rank, 0);
+  for (int32_t i = 0; i < out->rank; ++i) out->dims[i] = std::max<int64_t>(shape.dims[i], 0);
   return HR_OK;
 }
 

@@ -41,6 +41,7 @@ class Barrier : public Waitable<Barrier, Waiter> {
   // Without `cancel_pending`, keys that are incomplete may still get their components.
   hr_code close(hr_ctx* ctx, bool cancel_pending) {
     hr_code code = HR_OK;
+    std::unordered_map<std::string, Incomplete> dropped;  // ends without the lock
     change([&](Waiters*) {
       if (closed_ && (cancelled_ || !cancel_pending)) {
         code = hr_ctx_fail(ctx, HR_CANCELLED, "Barrier '%s' is already closed.", spec.name.c_str());
@@ -48,7 +49,7 @@ class Barrier : public Waitable<Barrier, Waiter> {
       }
       closed_ = true;
       cancelled_ = cancel_pending;
-      if (cancel_pending) incomplete_.clear();
+      if (cancel_pending) incomplete_.swap(dropped);
     });
     return code;
   }

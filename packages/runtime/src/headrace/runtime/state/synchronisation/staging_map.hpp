@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/dtype_names.hpp"
@@ -93,8 +94,11 @@ class StagingMap : public Waitable<StagingMap, MapWaiter> {
 
   bool settle_puts(Waiters* finished) {
     bool moved = false;
-    while (!puts_.empty() && put(puts_.front().get())) {
-      finished->splice(finished->end(), puts_, puts_.begin());
+    for (auto it = puts_.begin(); it != puts_.end();) {
+      const auto at = it++;
+      if (!put(at->get()))
+        continue;  // others may still be admitted: they have other sizes and keys
+      finished->splice(finished->end(), puts_, at);
       moved = true;
     }
     return moved;
@@ -123,10 +127,12 @@ class StagingMap : public Waitable<StagingMap, MapWaiter> {
     if (found != incomplete_.end()) {
       merge(put, &found->second);
       if (completes) complete_.insert(incomplete_.extract(found));
-    } else if (!(completes ? complete_ : incomplete_)
-                    .insert(w->tuple.extract(w->tuple.begin()))
-                    .inserted) {
-      return true;  // as in TensorFlow, a second tuple of a key is dropped
+    } else {
+      auto added = (completes ? complete_ : incomplete_).insert(w->tuple.extract(w->tuple.begin()));
+      if (!added.inserted) {  // as in TensorFlow, a second tuple of a key is dropped
+        w->tuple.insert(std::move(added.node));  // ends with the waiter, without the lock
+        return true;
+      }
     }
     bytes_ += w->bytes;
     return true;

@@ -87,13 +87,13 @@ void need_not_bmp(const DecodePlan& plan, const char* kind, const char* function
          "` or `decode_image` instead.");
 }
 
-void decode_jpeg(const DecodePlan& plan, std::string_view file, Output* out) {
+void decode_jpeg(hr_ctx* ctx, const DecodePlan& plan, std::string_view file, Output* out) {
   need_not_bmp(plan, "JPEG", "decode_jpeg");
   if (plan.channels == 4) fail("JPEG does not support 4 channels");
   jpeg::DecodeOptions options = plan.jpeg;
   options.channels = int(plan.channels);
   jpeg::with_data(file.size(), [&] {
-    jpeg::decode(file, options, nullptr,
+    jpeg::decode(ctx, file, options, nullptr,
                  [&](const PictureSize& size) { return out->bytes(size, 0); });
   });
 }
@@ -118,7 +118,7 @@ void decode_file(hr_ctx* ctx, const DecodePlan& plan, std::string_view file, hr_
   Output out(ctx, plan, tensor);
   if (file.empty()) fail("Input is empty: 0 bytes are not an image that can be read");
   if (starts(file, "\xff\xd8\xff")) {
-    decode_jpeg(plan, file, &out);
+    decode_jpeg(ctx, plan, file, &out);
   } else if (starts(file, kPngSignature.substr(0, 4))) {
     need_not_bmp(plan, "PNG", "decode_png");
     const hr_dtype dtype = tensor->dtype == HR_UINT8 ? HR_UINT8 : HR_UINT16;

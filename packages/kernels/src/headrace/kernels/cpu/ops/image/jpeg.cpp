@@ -11,9 +11,14 @@
 #include <vector>
 
 #include "files/disk.hpp"
+#include "processor/parallel.hpp"
 
 namespace hr::jpeg {
 namespace {
+
+// A row has at most 65,535 pixels: this many take some 10 ms. A poll throws, so it is done where
+// the library cannot jump over it.
+constexpr int64_t kRowsBetweenPolls = 32;
 
 constexpr int64_t kMostValues = int64_t(1) << 29;
 
@@ -131,7 +136,7 @@ class Decoder : Codec<Decompress> {
   }
 
   // Decodes rows [y, y + height) of columns [x, x + width) into `pixels`. Returns the rows found.
-  int64_t read(const Window& window, uint8_t* pixels) {
+  int64_t read(const hr_ctx* ctx, const Window& window, uint8_t* pixels) {
     unsigned x = unsigned(window.x), width = unsigned(window.width);
     if (window.width != int64_t(struct_.output_width))
       run([&] { library_.crop_scanline(&struct_, &x, &width); });
@@ -144,6 +149,7 @@ class Decoder : Codec<Decompress> {
     if (!direct) row_.resize(size_t(int64_t(struct_.output_width) * components));
     const int64_t row_bytes = window.width * channels_;
     for (int64_t y = 0; y < window.height; ++y, pixels += row_bytes) {
+      if (y % kRowsBetweenPolls == 0) poll(ctx);
       uint8_t* line = direct ? pixels : row_.data();
       unsigned found = 0;
       run([&] { found = library_.read_scanlines(&struct_, &line, 1); });
@@ -175,8 +181,8 @@ class Decoder : Codec<Decompress> {
 
 }  // namespace
 
-void decode(std::string_view file, const DecodeOptions& options, const Window* window,
-            const std::function<uint8_t*(const Size&)>& allocate) {
+void decode(const hr_ctx* ctx, std::string_view file, const DecodeOptions& options,
+            const Window* window, const std::function<uint8_t*(const Size&)>& allocate) {
   Decoder decoder(needed(), file, options.recovers_truncated);
   Size size = decoder.prepare(options);
   Window all{0, 0, size.height, size.width};
@@ -191,7 +197,7 @@ void decode(std::string_view file, const DecodeOptions& options, const Window* w
     size.width = window->width;
   }
   uint8_t* pixels = allocate(size);
-  const int64_t row = size.width * size.channels, found = decoder.read(all, pixels);
+  const int64_t row = size.width * size.channels, found = decoder.read(ctx, all, pixels);
   if (found == size.height) return;
   if (decoder.recovers()) {  // the last row again
     for (int64_t y = found; y < size.height; ++y) {
@@ -231,8 +237,8 @@ class Encoder : Codec<Compress> {
     restart();
   }
 
-  std::string encode(const uint8_t* pixels, const Size& size, const EncodeOptions& options,
-                     std::string_view marker) {
+  std::string encode(const hr_ctx* ctx, const uint8_t* pixels, const Size& size,
+                     const EncodeOptions& options, std::string_view marker) {
     written_.reserve(size_t(size.height * size.width * size.channels / 4 + 4096));
     run([&] {
       struct_.image_width = unsigned(size.width);
@@ -253,13 +259,19 @@ class Encoder : Codec<Compress> {
       if (!marker.empty())
         library_.write_marker(&struct_, 0xe1, reinterpret_cast<const uint8_t*>(marker.data()),
                               unsigned(marker.size()));
-      while (int64_t(struct_.next_scanline) < size.height) {
-        uint8_t* line = const_cast<uint8_t*>(pixels) +
-                        int64_t(struct_.next_scanline) * size.width * size.channels;
-        library_.write_scanlines(&struct_, &line, 1);
-      }
-      library_.finish_compress(&struct_);
     });
+    while (int64_t(struct_.next_scanline) < size.height) {
+      poll(ctx);
+      const int64_t end = std::min(size.height, int64_t(struct_.next_scanline) + kRowsBetweenPolls);
+      run([&] {
+        while (int64_t(struct_.next_scanline) < end) {
+          uint8_t* line = const_cast<uint8_t*>(pixels) +
+                          int64_t(struct_.next_scanline) * size.width * size.channels;
+          library_.write_scanlines(&struct_, &line, 1);
+        }
+      });
+    }
+    run([&] { library_.finish_compress(&struct_); });
     if (!keep(sizeof buffer_ - destination_.base.free_in_buffer)) throw std::bad_alloc();
     return std::move(written_);
   }
@@ -288,7 +300,8 @@ class Encoder : Codec<Compress> {
 
 }  // namespace
 
-std::string encode(const uint8_t* pixels, const Size& size, const EncodeOptions& options) {
+std::string encode(const hr_ctx* ctx, const uint8_t* pixels, const Size& size,
+                   const EncodeOptions& options) {
   // XMP metadata lie in an APP1 marker behind the name of their namespace.
   static constexpr std::string_view kNamespace("http://ns.adobe.com/xap/1.0/\0", 29);
   std::string marker;
@@ -300,7 +313,7 @@ std::string encode(const uint8_t* pixels, const Size& size, const EncodeOptions&
                                              std::to_string(options.xmp_metadata.size()) +
                                              " bytes, more than a JPEG file can hold"};
   }
-  return Encoder(needed()).encode(pixels, size, options, marker);
+  return Encoder(needed()).encode(ctx, pixels, size, options, marker);
 }
 
 }  // namespace hr::jpeg

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "headrace/kernel.h"
 #include "ops/image/jpeg_library.hpp"
 #include "ops/image/picture_size.hpp"
 
@@ -27,8 +28,8 @@ struct Window {
 using Size = PictureSize;
 
 // Decodes a file, or a window of it. `allocate` gives the memory for the pixels.
-void decode(std::string_view file, const DecodeOptions& options, const Window* window,
-            const std::function<uint8_t*(const Size&)>& allocate);
+void decode(const hr_ctx* ctx, std::string_view file, const DecodeOptions& options,
+            const Window* window, const std::function<uint8_t*(const Size&)>& allocate);
 
 // Reads the header.
 Size size_of(std::string_view file);
@@ -42,6 +43,7 @@ struct EncodeOptions {
 };
 
 // size.channels: 1 or 3.
-std::string encode(const uint8_t* pixels, const Size& size, const EncodeOptions& options);
+std::string encode(const hr_ctx* ctx, const uint8_t* pixels, const Size& size,
+                   const EncodeOptions& options);
 
 }  // namespace hr::jpeg

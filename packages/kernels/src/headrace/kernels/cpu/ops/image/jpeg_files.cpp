@@ -31,7 +31,7 @@ hr_code compute_crop(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
     const auto* sizes = read<int32_t>(in[1]);
     const Window window{sizes[0], sizes[1], sizes[2], sizes[3]};
     with_data(file.size(), [&] {
-      decode(file, options, &window, [&](const Size& size) {
+      decode(ctx, file, options, &window, [&](const Size& size) {
         set_shape(out[0], {size.height, size.width, size.channels});
         check(ctx->api->allocate(ctx, out[0]));
         return write<uint8_t>(out[0]);
@@ -131,7 +131,7 @@ hr_code compute_encode(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   return error_boundary(ctx, [&] {
     EncodeOptions options = p.options;
     options.xmp_metadata = p.xmp_metadata;
-    check(set_text(ctx, out[0], 0, encode(read<uint8_t>(in[0]), p.size, options)));
+    check(set_text(ctx, out[0], 0, encode(ctx, read<uint8_t>(in[0]), p.size, options)));
   });
 }
 
@@ -144,7 +144,7 @@ hr_code compute_variable(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
     if (options.quality < 0 || options.quality > 100)
       throw Failure{HR_INVALID_ARGUMENT,
                     "quality must be in [0,100], got " + std::to_string(options.quality)};
-    check(set_text(ctx, out[0], 0, encode(read<uint8_t>(in[0]), p.size, options)));
+    check(set_text(ctx, out[0], 0, encode(ctx, read<uint8_t>(in[0]), p.size, options)));
   });
 }
 

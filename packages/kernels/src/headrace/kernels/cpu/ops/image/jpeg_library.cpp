@@ -3,10 +3,7 @@
 #include <csetjmp>
 #include <cstring>
 
-#if defined(__linux__)
-#include <dlfcn.h>
-#include <link.h>
-#endif
+#include "processor/loaded_library.hpp"
 
 namespace hr::jpeg {
 
@@ -78,19 +75,6 @@ bool has_version(const Library& candidate) {
   return true;
 }
 
-int visit(dl_phdr_info* info, size_t, void* found) {
-  const char* file = std::strrchr(info->dlpi_name, '/');
-  if (!std::strstr(file ? file : info->dlpi_name, "libjpeg")) return 0;
-  void* handle = ::dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  Library candidate;
-  if (handle && find_all(handle, &candidate) && has_version(candidate)) {
-    *static_cast<Library*>(found) = candidate;
-    return 1;
-  }
-  if (handle) ::dlclose(handle);
-  return 0;
-}
-
 #endif
 
 }  // namespace
@@ -99,7 +83,15 @@ const Library* library() {
 #if defined(__linux__)
   if (sizeof(void*) != 8) return nullptr;
   static Library found{};
-  static const bool any = ::dl_iterate_phdr(visit, &found) != 0;
+  static const bool any =
+      find_loaded_library([](const char* file) { return std::strstr(file, "libjpeg") != nullptr; },
+                          [](void* handle) {
+                            Library candidate;
+                            if (!find_all(handle, &candidate) || !has_version(candidate))
+                              return false;
+                            found = candidate;
+                            return true;
+                          });
   return any ? &found : nullptr;
 #else
   return nullptr;

@@ -11,11 +11,7 @@
 #include <vector>
 
 #include "ops/linalg/fork_guard.hpp"
-
-#if defined(__linux__)
-#include <dlfcn.h>
-#include <link.h>
-#endif
+#include "processor/loaded_library.hpp"
 
 namespace hr::lapack {
 namespace {
@@ -65,34 +61,25 @@ bool is_whole(const Library& candidate) {
   return true;
 }
 
-#if defined(__linux__)
-int visit(dl_phdr_info* info, size_t, void* found_) {
-  auto& found = *static_cast<Library*>(found_);
-  const char* file = std::strrchr(info->dlpi_name, '/');
-  file = file ? file + 1 : info->dlpi_name;
-  // NumPy's module is searched with what it is linked to, whatever that is called.
-  if (!std::strstr(file, "openblas") && !std::strstr(file, "lapack") &&
-      !std::strstr(file, "_umath_linalg"))
-    return 0;
-  void* handle = ::dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-  if (!handle) return 0;
-  for (const Naming& naming : kNamings) {
-    const Library candidate{handle, naming};
-    if (is_whole(candidate)) {
-      found = candidate;
-      return 1;
-    }
-  }
-  ::dlclose(handle);
-  return 0;
-}
-#endif
-
 const Library& library() {
   static const Library found = [] {
     Library result;
 #if defined(__linux__)
-    ::dl_iterate_phdr(visit, &result);
+    find_loaded_library(
+        // NumPy's module is searched with what it is linked to, whatever that is called.
+        [](const char* file) {
+          return std::strstr(file, "openblas") || std::strstr(file, "lapack") ||
+                 std::strstr(file, "_umath_linalg");
+        },
+        [&](void* handle) {
+          for (const Naming& naming : kNamings) {
+            const Library candidate{handle, naming};
+            if (!is_whole(candidate)) continue;
+            result = candidate;
+            return true;
+          }
+          return false;
+        });
 #endif
     return result;
   }();

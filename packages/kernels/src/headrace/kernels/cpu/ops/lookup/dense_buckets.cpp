@@ -1,6 +1,8 @@
 // The order of keys in the buckets of a MutableDenseHashTable. TensorFlow's checkpoints hold the
 // buckets, and it looks keys up in them after a restore, so that hashes and probing are its own.
 #include "ops/lookup/lookup_table.hpp"
+#include "processor/parallel.hpp"
+#include "table/memory_needs.hpp"
 #include "table/text.hpp"
 
 namespace hr::lookup {
@@ -47,10 +49,13 @@ uint64_t key_hash(const Column& keys, int64_t row) {
 
 }  // namespace
 
-std::vector<int64_t> places_in_buckets(const Column& keys, int64_t n, int64_t buckets) {
+std::vector<int64_t> places_in_buckets(hr_ctx* ctx, const Column& keys, int64_t n,
+                                       int64_t buckets) {
+  need_memory(buckets, int64_t(sizeof(int64_t)));
   std::vector<int64_t> places(size_t(buckets), -1);
   const uint64_t mask = uint64_t(buckets) - 1;
   for (int64_t row = 0; row < n; ++row) {
+    poll_at(ctx, row);
     uint64_t at = key_hash(keys, row) & mask;
     for (uint64_t step = 1; places[at] >= 0; ++step) at = (at + step) & mask;
     places[at] = row;

@@ -16,6 +16,10 @@ constexpr int64_t kGrain = 1024;
 
 int64_t elements(const Dims& dims) { return product(dims.data(), 0, int32_t(dims.size())); }
 
+bool has_dims(const hr_tensor* t, const Dims& dims) {
+  return std::equal(dims.begin(), dims.end(), t->dims, t->dims + t->rank);
+}
+
 std::string text_of_dims(const Dims& dims) {
   return ShapeText(int32_t(dims.size()), dims.data()).text;
 }
@@ -65,17 +69,23 @@ int64_t Table::check_keys(const hr_tensor* keys) const {
   return product(keys->dims, 0, outer);
 }
 
+Dims Table::values_dims(const hr_tensor* keys) const {
+  Dims dims(keys->dims, keys->dims + keys->rank - spec.key_dims.size());
+  dims.insert(dims.end(), spec.value_dims.begin(), spec.value_dims.end());
+  return dims;
+}
+
 void Table::check_values(const hr_tensor* keys, const hr_tensor* values) const {
-  Dims expected(keys->dims, keys->dims + keys->rank - spec.key_dims.size());
-  expected.insert(expected.end(), spec.value_dims.begin(), spec.value_dims.end());
-  if (!std::equal(expected.begin(), expected.end(), values->dims, values->dims + values->rank))
+  const Dims expected = values_dims(keys);
+  if (!has_dims(values, expected))
     throw Failure{HR_INVALID_ARGUMENT, "Expected shape " + text_of_dims(expected) +
                                            " for value, got " + ShapeText(values).text};
 }
 
-void Table::check_not_reserved(const hr_tensor* keys, int64_t n) const {
+void Table::check_not_reserved(hr_ctx* ctx, const hr_tensor* keys, int64_t n) const {
   if (spec.kind != Kind::kDense) return;
   for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     const int64_t found = reserved_.find(rows_.keys.row_of(keys->data, i));
     if (found >= 0)
       throw Failure{HR_INVALID_ARGUMENT, std::string("Using the ") +
@@ -89,12 +99,15 @@ void Table::check_not_reserved(const hr_tensor* keys, int64_t n) const {
 void Table::find(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* default_value,
                  hr_tensor* values) {
   const int64_t n = check_keys(keys);
-  if (!std::equal(spec.value_dims.begin(), spec.value_dims.end(), default_value->dims,
-                  default_value->dims + default_value->rank))
-    throw Failure{HR_INVALID_ARGUMENT, "Expected shape " + text_of_dims(spec.value_dims) +
-                                           " for default value, got " +
+  const Dims all = values_dims(keys);
+  const bool is_one = has_dims(default_value, spec.value_dims);
+  if (!is_one && !has_dims(default_value, all))
+    throw Failure{HR_INVALID_ARGUMENT, "Expected shape " + text_of_dims(spec.value_dims) + " or " +
+                                           text_of_dims(all) + " for default value, got " +
                                            ShapeText(default_value).text};
-  check_not_reserved(keys, n);
+  // As in TensorFlow, only a mutable table has a default for each key.
+  const bool each = !is_one && spec.kind == Kind::kMutable;
+  check_not_reserved(ctx, keys, n);
   const int32_t outer = keys->rank - int32_t(spec.key_dims.size());
   if (outer + int32_t(spec.value_dims.size()) > HR_MAX_RANK)
     throw Failure{HR_UNIMPLEMENTED,
@@ -111,34 +124,39 @@ void Table::find(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* default_va
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = rows_.find(rows_.keys.row_of(keys->data, i));
       void* to = static_cast<char*>(values->data) + i * bytes;
-      share_row(ctx, column.dtype(), column.width(), row < 0 ? default_value->data : column.at(row),
-                to);
+      const void* otherwise = column.row_of(default_value->data, each ? i : 0);
+      share_row(ctx, column.dtype(), column.width(), row < 0 ? otherwise : column.at(row), to);
     }
   });
 }
 
 void Table::fill(hr_ctx* ctx, Rows* rows, const hr_tensor* keys, const hr_tensor* values,
                  int64_t n) const {
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     rows->set(ctx, rows->keys.row_of(keys->data, i), rows->values.row_of(values->data, i));
+  }
 }
 
 void Table::insert(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* values) {
   if (spec.kind == Kind::kStatic) not_supported("Insert");
   const int64_t n = check_keys(keys);
   check_values(keys, values);
-  check_not_reserved(keys, n);
+  check_not_reserved(ctx, keys, n);
   std::unique_lock<std::shared_mutex> hold(lock_);
   if (spec.kind == Kind::kDense) buckets_ = grown_buckets(buckets_, rows_.size() + n);
   fill(ctx, &rows_, keys, values, n);
 }
 
-void Table::remove(hr_ctx*, const hr_tensor* keys) {
+void Table::remove(hr_ctx* ctx, const hr_tensor* keys) {
   if (spec.kind == Kind::kStatic) not_supported("Remove");
   const int64_t n = check_keys(keys);
-  check_not_reserved(keys, n);
+  check_not_reserved(ctx, keys, n);
   std::unique_lock<std::shared_mutex> hold(lock_);
-  for (int64_t i = 0; i < n; ++i) rows_.remove(rows_.keys.row_of(keys->data, i));
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
+    rows_.remove(rows_.keys.row_of(keys->data, i));
+  }
 }
 
 int64_t Table::size() {
@@ -165,8 +183,10 @@ void Table::import_rows(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* val
     rows_.swap(rows);
     return;
   }
-  for (int64_t i = 0; i < n; ++i)
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     add_to_static(ctx, &rows, rows.keys.row_of(keys->data, i), rows.values.row_of(values->data, i));
+  }
   if (!initialise(rows) && size() != n)
     throw Failure{HR_FAILED_PRECONDITION, "Table was already initialized with different data."};
 }
@@ -221,7 +241,7 @@ void Table::export_buckets(hr_ctx* ctx, hr_tensor* keys, hr_tensor* values) {
   set_shape(values, {buckets_, rows_.values.width()});
   check(ctx->api->allocate(ctx, keys));
   check(ctx->api->allocate(ctx, values));
-  const std::vector<int64_t> places = places_in_buckets(rows_.keys, rows_.size(), buckets_);
+  const std::vector<int64_t> places = places_in_buckets(ctx, rows_.keys, rows_.size(), buckets_);
   const size_t value_bytes = size_t(rows_.values.width() * hr_dtype_size(spec.value_dtype));
   for (int64_t i = 0; i < buckets_; ++i) {
     poll_at(ctx, i);
@@ -250,6 +270,7 @@ void Table::import_buckets(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* 
                                            "] for value, got " + ShapeText(values).text};
   Rows rows = new_rows();
   for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
     const void* key = rows.keys.row_of(keys->data, i);
     if (reserved_.find(key) < 0) rows.set(ctx, key, rows.values.row_of(values->data, i));
   }

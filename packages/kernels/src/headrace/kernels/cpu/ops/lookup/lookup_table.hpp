@@ -38,7 +38,7 @@ class Table {
   // The keys that a dense table reserves, which differ, before any other thread has the table.
   void reserve_keys(hr_ctx* ctx, const hr_tensor* empty_key, const hr_tensor* deleted_key);
 
-  // Allocates `values`.
+  // Allocates `values`. The default is one value, or one for each key.
   void find(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* default_value, hr_tensor* values);
   void insert(hr_ctx* ctx, const hr_tensor* keys, const hr_tensor* values);
   void remove(hr_ctx* ctx, const hr_tensor* keys);
@@ -60,8 +60,9 @@ class Table {
   bool initialised_ = false;
 
   int64_t check_keys(const hr_tensor* keys) const;  // returns how many there are
+  Dims values_dims(const hr_tensor* keys) const;    // of the values of these keys
   void check_values(const hr_tensor* keys, const hr_tensor* values) const;
-  void check_not_reserved(const hr_tensor* keys, int64_t n) const;
+  void check_not_reserved(hr_ctx* ctx, const hr_tensor* keys, int64_t n) const;
   void fill(hr_ctx* ctx, Rows* rows, const hr_tensor* keys, const hr_tensor* values,
             int64_t n) const;
   // How many buckets of a dense table n keys need, `buckets` at least, at its load factor.
@@ -78,7 +79,7 @@ void add_to_static(hr_ctx* ctx, Rows* rows, const void* key, const void* value);
 
 // Where the rows of a dense table lie in its buckets, as TensorFlow places them: checkpoints hold
 // the buckets. -1: empty.
-std::vector<int64_t> places_in_buckets(const Column& keys, int64_t n, int64_t buckets);
+std::vector<int64_t> places_in_buckets(hr_ctx* ctx, const Column& keys, int64_t n, int64_t buckets);
 
 // Reads a table's rows from a text file. Throws Failure.
 struct TextFileFormat {

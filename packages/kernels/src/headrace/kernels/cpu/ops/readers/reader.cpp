@@ -1,6 +1,8 @@
 #include "ops/readers/reader.hpp"
 
 #include <algorithm>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "files/disk.hpp"
@@ -22,6 +24,7 @@ Call::~Call() {
   for (const hr_string& text : values)
     if (text.owner) ctx->api->release(text.owner);
   if (unit.owner) ctx->api->release(unit.owner);
+  ctx->api->release_object(&reader->object);
 }
 
 void Call::keep_record(const std::string& key, std::string_view value) {
@@ -43,15 +46,12 @@ namespace {
 void end_call(std::unique_ptr<Call> call, hr_code code) noexcept {
   const hr_done done = call->done;
   void* const argument = call->argument;
-  const auto release = call->ctx->api->release_object;
-  hr_object* const reader = &call->reader->object;
   call.reset();
   done(argument, code);
-  release(reader);
 }
 
 hr_code fail_cancelled(const Call& call) {
-  return hr_ctx_fail(call.ctx, HR_CANCELLED, "the step was cancelled while it waited for a reader");
+  return hr_ctx_fail(call.ctx, HR_CANCELLED, "the step of a reader's call was cancelled");
 }
 
 }  // namespace
@@ -130,7 +130,12 @@ void Reader::on_unit(void* argument, hr_code code) {
   auto* call = static_cast<Call*>(argument);
   call->unit_code = code;
   // The second of this and the function that asked for the unit goes on with the call.
-  if (call->handed_over.exchange(true)) call->reader->run(std::unique_ptr<Call>(call));
+  if (!call->handed_over.exchange(true)) return;
+  const auto go_on = [call]() noexcept { call->reader->run(std::unique_ptr<Call>(call)); };
+  try {
+    // Not here: this is the thread of the step that put the unit, and a read takes long.
+    std::thread(go_on).detach();
+  } catch (const std::system_error&) { go_on(); }
 }
 
 bool Reader::advance(std::unique_ptr<Call>& call, hr_code* code) noexcept {
@@ -160,7 +165,7 @@ bool Reader::advance(std::unique_ptr<Call>& call, hr_code* code) noexcept {
       take_unit(*call);
     }
     deliver(*call);
-  } catch (const Failure& failure) {
+  } catch (const Cancelled&) { *code = fail_cancelled(*call); } catch (const Failure& failure) {
     *code = hr_ctx_fail(ctx, failure.code, "%s", failure.text.c_str());
   } catch (const std::bad_alloc&) {
     *code = hr_ctx_fail(ctx, HR_RESOURCE_EXHAUSTED, "out of memory");

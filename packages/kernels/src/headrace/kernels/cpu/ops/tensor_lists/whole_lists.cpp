@@ -256,15 +256,9 @@ hr_code compute_concat(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
 }
 
 hr_code prepare_concat(void*, hr_request* r) {
-  auto* shape = new PartialShape();
-  const int64_t* dims;
-  int32_t rank;
-  if (r->node->api->attr_shape(r->node, "element_shape", &rank, &dims) == HR_OK && rank >= 0 &&
-      rank <= HR_MAX_RANK) {
-    shape->rank = rank;
-    std::copy(dims, dims + rank, shape->dims);
-  }
-  keep_plan(r, shape);
+  PartialShape shape;
+  if (hr_code code = read_shape_attribute(r->node, "element_shape", &shape)) return code;
+  keep_plan(r, new PartialShape(shape));
   r->shape_depends_on_data = 1;
   return HR_OK;
 }
