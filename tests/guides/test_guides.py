@@ -11,7 +11,14 @@ GUIDES = ROOT / "docs" / "guides"
 
 
 @pytest.mark.parametrize(
-    "name", ["saving_and_restoring", "serving_without_graph", "moving_a_tf1_program", "functions"]
+    "name",
+    [
+        "saving_and_restoring",
+        "serving_without_graph",
+        "moving_a_tf1_program",
+        "functions",
+        "input_pipelines",
+    ],
 )
 def test_guide_prints_its_documented_output(name: str, tmp_path: Path) -> None:
     follow(GUIDES / f"{name}.md", tmp_path)

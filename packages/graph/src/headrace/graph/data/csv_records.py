@@ -53,8 +53,8 @@ class CsvDataset(Dataset):
     >>> dataset = hr.data.experimental.CsvDataset("rows.csv", [hr.string, [7]])
     >>> element = dataset.make_one_shot_iterator().get_next()
     >>> with hr.Session() as session:
-    ...     print(session.run(element), session.run(element))
-    (b'a', 1) (b'b', 7)
+    ...     print(*session.run(element), *session.run(element))
+    b'a' 1 b'b' 7
     """
 
     _shown_as = "CsvDatasetV1"
