@@ -134,10 +134,18 @@ def parallel_interleave(
     Args:
       map_func, cycle_length, block_length: as Dataset.interleave.
       sloppy: whether the order may depend on which dataset is faster.
-      buffer_output_elements, prefetch_input_elements: sizes of buffers; without effect.
+      buffer_output_elements, prefetch_input_elements: numbers of elements to compute ahead.
     Raises: the transformation raises TypeError if map_func does not return a dataset.
     """
-    return lambda dataset: _interleaved(dataset, map_func, cycle_length, block_length, sloppy)
+    return lambda dataset: _interleaved(
+        dataset,
+        map_func,
+        cycle_length,
+        block_length,
+        sloppy,
+        buffer_output_elements,
+        prefetch_input_elements,
+    )
 
 
 def enumerate_dataset(start: TensorLike = 0) -> Transformation:

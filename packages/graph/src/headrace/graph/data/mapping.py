@@ -74,7 +74,7 @@ def filtered(dataset: DatasetNode, predicate: Callable[..., Any], legacy: bool =
     return make_dataset(node, dataset.element_spec, [dataset], [function])
 
 
-def _dataset_function(
+def dataset_function(
     dataset: DatasetNode, map_func: Callable[..., Any], transformation: str
 ) -> tuple[UserFunction, Any]:
     """Returns the function of elements that returns datasets, and the spec of their elements.
@@ -90,7 +90,7 @@ def _dataset_function(
 
 def flat_map(dataset: DatasetNode, map_func: Callable[..., Any]) -> Any:
     """Returns a dataset of the elements of the datasets that a function makes of each element."""
-    function, specs = _dataset_function(dataset, map_func, "Dataset.flat_map()")
+    function, specs = dataset_function(dataset, map_func, "Dataset.flat_map()")
     node = op(
         "FlatMapDataset",
         dataset._variant_tensor,
@@ -107,20 +107,17 @@ def interleave(
     cycle_length: Any,
     block_length: Any,
     num_parallel_calls: Any,
-    transformation: str = "Dataset.interleave()",
-    sloppy: bool = False,
 ) -> Any:
     """Returns a dataset of the elements of several datasets at a time, in turns."""
-    function, specs = _dataset_function(dataset, map_func, transformation)
+    function, specs = dataset_function(dataset, map_func, "Dataset.interleave()")
     cycle = convert_to_tensor(cycle_length, _INT64, name="cycle_length")
     block = convert_to_tensor(block_length, _INT64, name="block_length")
     inputs = [dataset._variant_tensor, function.captured_inputs, cycle, block]
-    op_type, attrs = "InterleaveDataset", flat_structure(specs)
+    op_type = "InterleaveDataset"
     if num_parallel_calls is not None:
         op_type = "ParallelInterleaveDatasetV2"
         inputs.append(convert_to_tensor(num_parallel_calls, _INT64, name="num_parallel_calls"))
-        attrs["sloppy"] = sloppy
-    node = op(op_type, *inputs, f=function.function, **attrs)
+    node = op(op_type, *inputs, f=function.function, **flat_structure(specs))
     return make_dataset(node, specs, [dataset], [function])
 
 

@@ -10,8 +10,8 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.data.dataset import Dataset
 from headrace.graph.data.dataset_node import DatasetNode, make_dataset
-from headrace.graph.data.element_specs import output_shapes, output_types
-from headrace.graph.data.mapping import AUTOTUNE, flat_map, interleave
+from headrace.graph.data.element_specs import flat_structure, output_shapes, output_types
+from headrace.graph.data.mapping import AUTOTUNE, dataset_function, flat_map, interleave
 from headrace.graph.data.sources import from_tensor_slices, optional_tensor
 from headrace.graph.framework.tensor_spec import TensorSpec
 from headrace.graph.ops.arrays.shapes import reshape
@@ -50,15 +50,44 @@ class FileDataset(Dataset):
 
 
 def parallel_interleave(
-    dataset: DatasetNode, map_func: Callable[..., Any], cycle: Any, block: Any, sloppy: Any
+    dataset: DatasetNode,
+    map_func: Callable[..., Any],
+    cycle_length: Any,
+    block_length: Any,
+    sloppy: Any,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
 ) -> Any:
-    """Reads several datasets at once.
+    """Returns a dataset of the elements of several datasets, which are read at once, in turns.
 
-    TensorFlow 1.15 has an op for it, ParallelInterleaveDataset, whose elements and order are those
-    of ParallelInterleaveDatasetV2.
+    Raises: TypeError if map_func does not return a dataset.
     """
-    transformation = "tf.data.experimental.parallel_interleave()"
-    return interleave(dataset, map_func, cycle, block, cycle, transformation, bool(sloppy))
+    name = "tf.data.experimental.parallel_interleave()"
+    function, specs = dataset_function(dataset, map_func, name)
+    cycle = convert_to_tensor(cycle_length, _INT64, name="cycle_length")
+    block = convert_to_tensor(block_length, _INT64, name="block_length")
+    may_differ = convert_to_tensor(sloppy, as_dtype("bool"), name="sloppy")
+    outputs = optional_tensor(
+        "buffer_output_elements",
+        2 * block_length if buffer_output_elements is None else buffer_output_elements,
+    )
+    inputs = optional_tensor(
+        "prefetch_input_elements",
+        2 * cycle_length if prefetch_input_elements is None else prefetch_input_elements,
+    )
+    node = op(
+        "ParallelInterleaveDataset",
+        dataset._variant_tensor,
+        function.captured_inputs,
+        cycle,
+        block,
+        may_differ,
+        outputs,
+        inputs,
+        f=function.function,
+        **flat_structure(specs),
+    )
+    return make_dataset(node, specs, [dataset], [function])
 
 
 def _file_names(filenames: Any) -> Any:
