@@ -1,9 +1,11 @@
 // Checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "files/bundle_reader.hpp"
 #include "files/bundle_writer.hpp"
+#include "ops/datasets/state.hpp"
 #include "table/attributes.hpp"
 #include "table/shape_rules.hpp"
 #include "table/text.hpp"
@@ -27,8 +29,16 @@ hr_code compute_save(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inp
     for (int32_t i = 0; i < n; ++i) {
       const std::string name = string_at(inputs[1], i);
       const std::string_view slice = text_at(inputs[2], i);
-      if (slice.empty()) writer.add(name, inputs[3 + i]);
-      else writer.add_slice(name, bundle::parsed_slice(slice, name), inputs[3 + i]);
+      const hr_tensor* value = inputs[3 + i];
+      const std::string* position = data::saved_position(value);
+      if (position && slice.empty()) {  // of an iterator: a string of the file
+        hr_string text{position->data(), position->size(), nullptr};
+        hr_tensor stored = *value;
+        stored.dtype = HR_STRING;
+        stored.data = &text;
+        writer.add(name, &stored);
+      } else if (slice.empty()) writer.add(name, value);
+      else writer.add_slice(name, bundle::parsed_slice(slice, name), value);
     }
     writer.finish();
   });
@@ -80,9 +90,27 @@ void keep_string(void* argument, uint64_t i, const uint8_t* data, uint64_t size)
                           {reinterpret_cast<const char*>(data), size_t(size)});
 }
 
+// The saved position of an iterator.
+void restore_position(hr_ctx* ctx, bundle::Reader* reader, const hr_bundle_entry& entry,
+                      hr_tensor* out) {
+  std::string position;
+  reader->strings(
+      entry,
+      [](void* argument, uint64_t, const uint8_t* data, uint64_t size) {
+        static_cast<std::string*>(argument)->assign(reinterpret_cast<const char*>(data),
+                                                    size_t(size));
+      },
+      &position);
+  set_shape(out, {});
+  check(ctx->api->allocate(ctx, out));
+  data::set_saved_position(out, std::move(position));
+}
+
 void restore(hr_ctx* ctx, bundle::Reader* reader, const std::string& name, std::string_view spec,
              hr_tensor* out) {
   const hr_bundle_entry entry = reader->find(name);
+  if (out->dtype == HR_VARIANT && entry.dtype == HR_STRING && entry.rank == 0)
+    return restore_position(ctx, reader, entry, out);
   if (entry.dtype != out->dtype)
     throw Failure{HR_INVALID_ARGUMENT, "tensor_name = " + name + "; expected dtype " +
                                            name_of(out->dtype) + " does not equal original dtype " +

@@ -249,18 +249,10 @@ struct SaveState : Request {
   hr_tensor* output = nullptr;
 };
 
-// A saved position in a variant: a string.
-const hr_variant_type state_type = {
-    sizeof(hr_variant_type), "tensorflow::IteratorStateVariant",
-    [](const void* value) -> void* {
-      return new std::string(*static_cast<const std::string*>(value));
-    },
-    [](void* value) { delete static_cast<std::string*>(value); }};
-
 void SaveState::deliver() {
   output->rank = 0;
   check(ctx->api->allocate(ctx, output));
-  *static_cast<hr_variant*>(output->data) = {&state_type, new std::string(std::move(bytes))};
+  set_saved_position(output, std::move(bytes));
 }
 
 void save_state(hr_ctx* ctx, const hr_node*, const hr_tensor* const* inputs,
@@ -294,10 +286,9 @@ struct RestoreState : Request {
 void restore_state(hr_ctx* ctx, const hr_node*, const hr_tensor* const* inputs, hr_tensor* const*,
                    hr_done done, void* argument) {
   auto request = std::make_unique<RestoreState>(ctx, done, argument);
-  const auto* held = static_cast<const hr_variant*>(inputs[1]->data);
-  if (inputs[1]->rank != 0 || held->type != &state_type)
-    invalid("DeserializeIterator takes what SerializeIterator returned");
-  request->bytes = *static_cast<const std::string*>(held->value);
+  const std::string* position = saved_position(inputs[1]);
+  if (!position) invalid("DeserializeIterator takes what SerializeIterator returned");
+  request->bytes = *position;
   iterator_of(inputs[0])->server->enter(std::move(request));
 }
 

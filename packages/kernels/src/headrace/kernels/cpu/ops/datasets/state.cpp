@@ -1,6 +1,7 @@
 #include "ops/datasets/state.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "loops/elements.hpp"
 #include "table/text.hpp"
@@ -103,6 +104,26 @@ void StateReader::expect(std::string_view tag) {
   if (found != tag)
     invalid("the state was saved by another pipeline: it has '" + found + "' where this has '" +
             std::string(tag) + "'");
+}
+
+namespace {
+const hr_variant_type position_type = {
+    sizeof(hr_variant_type), "tensorflow::IteratorStateVariant",
+    [](const void* value) -> void* {
+      return new std::string(*static_cast<const std::string*>(value));
+    },
+    [](void* value) { delete static_cast<std::string*>(value); }};
+}  // namespace
+
+const std::string* saved_position(const hr_tensor* variant) {
+  const auto* held = static_cast<const hr_variant*>(variant->data);
+  if (variant->dtype != HR_VARIANT || variant->rank != 0 || held->type != &position_type)
+    return nullptr;
+  return static_cast<const std::string*>(held->value);
+}
+
+void set_saved_position(const hr_tensor* variant, std::string position) {
+  *static_cast<hr_variant*>(variant->data) = {&position_type, new std::string(std::move(position))};
 }
 
 }  // namespace hr::data

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "headrace/kernel.h"
 #include "ops/datasets/tensor.hpp"
 
 namespace hr::data {
@@ -40,5 +41,11 @@ class StateReader {
   hr_ctx* ctx_;
   std::string_view left_;
 };
+
+// A saved position is a string, which SerializeIterator returns in a variant.
+// Null where a scalar variant holds something else.
+const std::string* saved_position(const hr_tensor* variant);
+// Puts a position into a new variant.
+void set_saved_position(const hr_tensor* variant, std::string position);
 
 }  // namespace hr::data
