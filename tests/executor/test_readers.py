@@ -155,6 +155,7 @@ def test_reads_that_wait_end_with_their_step() -> None:
         second = threading.Thread(target=wait, args=(session, key, 60_000))
         third = threading.Thread(target=wait, args=(session, reset, 60_000))
         second.start()
+        wait_until_idle()  # third waits for its turn only if second has it
         third.start()
         wait_until_idle()
         session.close()
