@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import random
 import struct
+import urllib.request
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
@@ -289,13 +291,21 @@ def test_the_cross_hair_is_on_all_charts_and_a_click_sets_the_step(
     assert 300 < int(step) < 700 and int(step) % 2 == 0
 
 
+def has_read_all(port: int) -> bool:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/health") as reply:
+        health = json.load(reply)
+    return health["points"] > 0 and not health["loading"]
+
+
 def test_a_hundred_runs_are_drawn_by_one_request_and_scrolling_draws_the_rest(
     tmp_path: Path, board_server: Any, page: Any
 ) -> None:
     event_logs.write_m(tmp_path, runs=100, tags=20, steps=100)
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
-    open_view(page, board_server(tmp_path).url)
+    board = board_server(tmp_path)
+    assert until(lambda: has_read_all(board.port))  # the page asks again for what is read later
+    open_view(page, board.url)
     state = settled(page)
     assert len(state["charts"]) >= 6
     assert all(c["painted"] == 100 for c in state["charts"])
