@@ -149,7 +149,7 @@ def test_a_click_selects_a_slice_and_its_node_everywhere(page: Any, url: str) ->
 def test_a_node_selected_elsewhere_is_marked_on_the_lanes(page: Any, url: str) -> None:
     shown = open_trace(page, url, "?trun=small&node=c/Add")
     until(page, "window.__board.trace.marked === 1")
-    assert trace(page)["selected"]["node"] == "c/Add"
+    until(page, "window.__board.trace.selected?.node === 'c/Add'")
     assert shown["chosen"]["step"] == 5
 
 
