@@ -1,4 +1,4 @@
-"""Datasets against TensorFlow's: our graphs run in its session give the elements of its own."""
+"""Datasets against TensorFlow's: its session gets the same elements from our graphs."""
 
 from __future__ import annotations
 

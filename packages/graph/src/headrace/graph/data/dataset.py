@@ -190,7 +190,7 @@ class Dataset(DatasetNode):
 
         Args:
           seed: seed, together with that of the graph.
-          reshuffle_each_iteration: whether each repetition has an order of its own; None means
+          reshuffle_each_iteration: whether each repetition has another order; None means
             True.
         """
         return order.shuffle(self, buffer_size, seed, reshuffle_each_iteration)

@@ -43,7 +43,7 @@ _MANY_CALLS = (
 class Iterator:
     """The state of reading a dataset.
 
-    Each session has a state of its own. `dataset.make_one_shot_iterator()`,
+    Each session has its own state. `dataset.make_one_shot_iterator()`,
     `dataset.make_initializable_iterator()`, `Iterator.from_structure` and
     `Iterator.from_string_handle` make iterators.
 

@@ -121,7 +121,7 @@ class CheckpointInputPipelineHook(SessionRunHook):
 
 
 class _NamedSaver(Saver):
-    """A Saver whose list of checkpoints has a name of its own."""
+    """A Saver with a separate list of checkpoints."""
 
     def __init__(self, var_list: list[Any], latest_filename: str) -> None:
         super().__init__(var_list)

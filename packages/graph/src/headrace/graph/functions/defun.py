@@ -28,7 +28,7 @@ class Defun:
     """Decorator that makes a Python function a function of the graph.
 
     Each call of the result adds a node whose op is the function. The Python function runs once, at
-    the first call, in a graph of its own. What it reads from outside becomes an argument.
+    the first call, in a separate graph. What it reads from outside becomes an argument.
 
     Args:
       input_types: dtypes of the arguments; without them, a function is made for each combination of

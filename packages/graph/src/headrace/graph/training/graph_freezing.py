@@ -42,7 +42,7 @@ def freeze_graph(
 
     Args:
       input_graph: file of a GraphDef; instead, input_meta_graph is that of a MetaGraphDef and
-        input_saved_model_dir the folder of a SavedModel, which has a checkpoint of its own.
+        input_saved_model_dir the folder of a SavedModel, with its own checkpoint.
       input_saver: file of a SaverDef, or "".
       input_binary: whether these files are binary, instead of text.
       input_checkpoint: path of the checkpoint.

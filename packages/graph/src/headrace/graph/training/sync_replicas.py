@@ -168,7 +168,7 @@ class SyncReplicasOptimizer(Optimizer):
                 token = queue.dequeue()
             train_op = assign(local_step, token)
             with control_dependencies([update]):
-                # A read of its own: the variable's snapshot is the value before the update.
+                # A separate read: the variable's snapshot is the value before the update.
                 sync = queue.enqueue_many((fill([self._tokens_per_step], step.read_value()),))
             if self._variable_averages is not None:
                 with control_dependencies([sync]), name_scope(""):

@@ -340,7 +340,7 @@ def _call_behind_first(low: _Lowering, function: NameAttrList) -> CallBody:
 
 
 def _lower_remote_call(library: FunctionLibrary, call: Call) -> CallBody:
-    """A call on the device that input 0 names: the nodes of a body have the device of the call."""
+    """A call on the device of the node; the target, input 0, is not read."""
     low = _Lowering(library, call)
     return _call_behind_first(low, low.func("f"))
 

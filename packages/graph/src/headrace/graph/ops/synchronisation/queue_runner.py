@@ -24,7 +24,7 @@ from headrace.graph.typing.aliases import Proto, SessionLike
 
 
 class QueueRunner:
-    """Runs enqueue operations of a queue, each repeatedly in a thread of its own.
+    """Runs enqueue operations of a queue, each repeatedly in its own thread.
 
     A thread ends when its operation raises one of queue_closed_exception_types, or its coordinator
     requests a stop. The last one closes the queue.
