@@ -189,6 +189,95 @@ def with_branches(m):
     return m.data.Dataset.range(6).map(lambda x: m.cond(x > 2, lambda: x * 2, lambda: -x))
 
 
+def taken_while(m):
+    limit = m.constant(40, m.int64)
+    small = m.data.experimental.take_while(lambda x: x * x < limit)
+    return m.data.Dataset.range(20).apply(small)
+
+
+def without_repetitions(m):
+    words = m.data.Dataset.from_tensor_slices(["a", "bc", "a", "", "bc", "", "d"])
+    return words.apply(m.data.experimental.unique())
+
+
+def without_errors(m):
+    numbers = m.data.Dataset.from_tensor_slices([1.0, 2.0, 0.0, 4.0])
+    inverse = numbers.map(lambda x: m.check_numerics(1.0 / x, "infinite"))
+    return inverse.apply(m.data.experimental.ignore_errors())
+
+
+def scanned(m):
+    start = (m.constant(0, m.int64), "")
+
+    def step(state, x):
+        total = state[0] + x
+        return (total, m.as_string(x)), {"sum": total, "before": state[1]}
+
+    return m.data.Dataset.range(7).apply(m.data.experimental.scan(start, step))
+
+
+def scanned_with_growing_state(m):
+    def step(state, x):
+        return m.concat([state, [x]], 0), m.size(state)
+
+    start = m.constant([], m.int64)
+    return m.data.Dataset.range(4).apply(m.data.experimental.scan(start, step))
+
+
+def chosen(m):
+    ds = m.data.Dataset
+    datasets = [ds.range(2), ds.range(10, 13), ds.range(20, 29)]
+    choices = ds.from_tensor_slices(m.constant([0, 1, 2, 2, 0, 0, 1, 0, 2, 1, 1, 2], m.int64))
+    return m.data.experimental.choose_from_datasets(datasets, choices)
+
+
+def sampled(m):
+    m.set_random_seed(7)
+    ds = m.data.Dataset
+    datasets = [ds.range(8), ds.range(10, 18), ds.range(20, 28)]
+    return m.data.experimental.sample_from_datasets(datasets, [0.2, 0.3, 0.5], seed=3)
+
+
+def sampled_evenly(m):
+    m.set_random_seed(7)
+    ds = m.data.Dataset
+    return m.data.experimental.sample_from_datasets([ds.range(8), ds.range(10, 18)], seed=3)
+
+
+def sampled_with_changing_weights(m):
+    ds = m.data.Dataset
+    weights = ds.from_tensor_slices([[0.9, 0.1], [0.1, 0.9]]).repeat()
+    datasets = [ds.range(8), ds.range(10, 18)]
+    return m.data.experimental.sample_from_datasets(datasets, weights, seed=3)
+
+
+def random_bits(m):
+    return m.data.experimental.RandomDataset(seed=11).batch(3).take(4)
+
+
+def resampled(m):
+    dataset = m.data.Dataset.range(90)
+    apply = m.data.experimental.rejection_resample(
+        lambda x: m.cast(x % 3, m.int32), [0.5, 0.3, 0.2], [0.4, 0.3, 0.3], seed=5
+    )
+    return dataset.apply(apply).take(30)
+
+
+def resampled_by_estimates(m):
+    dataset = m.data.Dataset.range(90)
+    apply = m.data.experimental.rejection_resample(
+        lambda x: m.cast(x % 3, m.int32), [0.5, 0.3, 0.2], seed=5
+    )
+    return dataset.apply(apply).take(30)
+
+
+def with_thread_options(m):
+    options = m.data.Options()
+    options.experimental_threading.max_intra_op_parallelism = 1
+    options.experimental_threading.private_threadpool_size = 2
+    return m.data.Dataset.range(3).with_options(options)
+
+
 PROGRAMS = [
     tensors, slices, named_tuples, sparse_slices, rows_of_sparse, ranges, numbered, zipped,
     filtered, mapped_in_parallel, legacy_functions, padded, padded_to_sizes, nested, interleaved,
@@ -196,4 +285,7 @@ PROGRAMS = [
     in_windows_of_a_key, reduced_by_key, mapped_batches, sparse_batches, counters, with_options,
     shuffled_with_seeds, reshuffled, shuffled_and_repeated, random_numbers,
     random_numbers_of_the_graph, with_variables, with_branches,
+    taken_while, without_repetitions, without_errors, scanned, scanned_with_growing_state, chosen,
+    sampled, sampled_evenly, sampled_with_changing_weights, random_bits, resampled,
+    resampled_by_estimates, with_thread_options,
 ]  # fmt: skip

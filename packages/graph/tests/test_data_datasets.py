@@ -338,8 +338,6 @@ def test_files_that_do_not_fit_are_rejected(table, tmp_path):
         E.make_csv_dataset(str(tmp_path / "*.csv"), 2)
     with pytest.raises(ValueError, match="No files match"):
         E.make_csv_dataset(str(tmp_path / "*.tsv"), 2)
-    with pytest.raises(NotImplementedError, match="ignore_errors"):
-        E.make_csv_dataset(str(table), 2, ignore_errors=True)
 
 
 def test_record_defaults_of_csv_datasets(graph):

@@ -37,6 +37,19 @@ NODES = {
     "random_numbers": (12, 8),
     "random_numbers_of_the_graph": (12, 8),
     "with_branches": (12, 8),
+    "taken_while": (13, 9),
+    "without_repetitions": (10, 6),
+    "without_errors": (11, 7),
+    "scanned": (14, 10),
+    "scanned_with_growing_state": (13, 9),
+    "chosen": (22, 18),
+    "sampled": (38, 34),
+    "sampled_evenly": (30, 26),
+    "sampled_with_changing_weights": (36, 32),
+    "random_bits": (22, 18),
+    "resampled": (62, 58),
+    "resampled_by_estimates": (54, 50),
+    "with_thread_options": (15, 7),
 }
 BY_NAME = {program.__name__: program for program in PROGRAMS}
 

@@ -283,10 +283,25 @@ _OTHERS = {
     "data.experimental.dense_to_sparse_batch",
     "data.experimental.ops.grouping": "data.experimental.group_by_window "
     "data.experimental.bucket_by_sequence_length",
-    "data.experimental.ops.interleave_ops": "data.experimental.parallel_interleave",
+    "data.experimental.ops.cardinality": "data.experimental.cardinality "
+    "INFINITE=data.experimental.INFINITE_CARDINALITY "
+    "UNKNOWN=data.experimental.UNKNOWN_CARDINALITY",
+    "data.experimental.ops.error_ops": "data.experimental.ignore_errors",
+    "data.experimental.ops.interleave_ops": "data.experimental.parallel_interleave "
+    "data.experimental.choose_from_datasets data.experimental.sample_from_datasets",
     "data.experimental.ops.iterator_ops": "data.experimental.make_saveable_from_iterator "
     "data.experimental.CheckpointInputPipelineHook",
-    "data.experimental.ops.readers": "data.experimental.CsvDataset "
+    "data.experimental.ops.random_ops": "data.experimental.RandomDataset",
+    "data.experimental.ops.resampling": "data.experimental.rejection_resample",
+    "data.experimental.ops.scan_ops": "data.experimental.scan",
+    "data.experimental.ops.stats_aggregator": "data.experimental.StatsAggregator",
+    "data.experimental.ops.stats_ops": "data.experimental.bytes_produced_stats "
+    "data.experimental.latency_stats "
+    "set_stats_aggregator=@data.statistics:set_stats_aggregator",
+    "data.experimental.ops.take_while_ops": "data.experimental.take_while",
+    "data.experimental.ops.unique": "data.experimental.unique",
+    "data.experimental.ops.writers": "data.experimental.TFRecordWriter",
+    "data.experimental.ops.readers": "data.experimental.CsvDataset data.experimental.SqlDataset "
     "data.experimental.make_csv_dataset data.experimental.make_batched_features_dataset",
     "data.experimental.ops.shuffle_ops": "data.experimental.shuffle_and_repeat",
     "client.session": "Session InteractiveSession",

@@ -25,7 +25,8 @@ _EXPERIMENTAL = {
     **rows("data.dataset", "AUTOTUNE get_structure", "data.experimental"),
     **rows(
         "data.option_sets",
-        "DistributeOptions MapVectorizationOptions OptimizationOptions ThreadingOptions",
+        "DistributeOptions MapVectorizationOptions OptimizationOptions StatsOptions "
+        "ThreadingOptions",
         "data.experimental",
     ),
     **rows(
@@ -52,6 +53,20 @@ _EXPERIMENTAL = {
         "CheckpointInputPipelineHook make_saveable_from_iterator",
         "data.experimental",
     ),
+    **rows("data.mixing", "choose_from_datasets sample_from_datasets", "data.experimental"),
+    **rows("data.selection", "ignore_errors take_while unique", "data.experimental"),
+    **rows(
+        "data.sizes",
+        "INFINITE_CARDINALITY UNKNOWN_CARDINALITY cardinality",
+        "data.experimental",
+    ),
+    **rows("data.statistics", "bytes_produced_stats latency_stats", "data.experimental"),
+    "data.experimental.StatsAggregator": "data.stats_aggregator",
+    "data.experimental.RandomDataset": "data.random_numbers",
+    "data.experimental.SqlDataset": "data.readers",
+    "data.experimental.TFRecordWriter": "data.writers",
+    "data.experimental.rejection_resample": "data.resampling",
+    "data.experimental.scan": "data.scanning",
     "data.experimental.DatasetStructure": "data.component_specs:DatasetSpec",
     "data.experimental.OptionalStructure": "data.component_specs:OptionalSpec",
     "data.experimental.SparseTensorStructure": "data.component_specs:sparse_tensor_structure",
@@ -66,6 +81,7 @@ _CONTRIB = {
         "contrib.data",
     ),
     "contrib.data.read_batch_features": "data.feature_batches",
+    "contrib.data.set_stats_aggregator": "data.statistics",
 }
 
 DATA: dict[str, str] = {**_DATASETS, **_EXPERIMENTAL, **_CONTRIB}

@@ -10,6 +10,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.data.dataset_node import DatasetNode
 from headrace.graph.data.option_sets import AutotuneAlgorithm
 from headrace.graph.data.order import unchanged
+from headrace.graph.data.statistics import with_aggregator
 
 
 def with_applied_options(dataset: DatasetNode) -> Any:
@@ -20,6 +21,16 @@ def with_applied_options(dataset: DatasetNode) -> Any:
     options = dataset.options()
     names = options._static_optimizations()
     result: Any = dataset
+    threading = options.experimental_threading
+    for op_type, name, number in (
+        ("MaxIntraOpParallelismDataset", "max_intra_op_parallelism",
+            threading.max_intra_op_parallelism),
+        ("PrivateThreadPoolDataset", "num_threads", threading.private_threadpool_size),
+    ):  # fmt: skip
+        if number is not None:
+            result = unchanged(
+                op_type, result, convert_to_tensor(number, as_dtype("int64"), name=name)
+            )
     if names and dataset._has_captured_ref():
         warnings.warn(
             "tf.data static optimizations are not compatible with tf.Variable. The following "
@@ -43,4 +54,9 @@ def with_applied_options(dataset: DatasetNode) -> Any:
         attrs = {"algorithm": algorithm} if algorithm else {}
         budget = optimization.autotune_cpu_budget or 0
         result = unchanged("ModelDataset", result, cpu_budget=budget, **attrs)
+    statistics = options.experimental_stats
+    if statistics.aggregator:
+        result = with_aggregator(
+            result, statistics.aggregator, statistics.prefix, statistics.counter_prefix
+        )
     return result

@@ -20,6 +20,7 @@ from headrace.graph.data.element_specs import flat_structure
 from headrace.graph.data.map_and_batch import parallel_interleave, shuffle_and_repeat
 from headrace.graph.data.mapping import map_elements
 from headrace.graph.data.option_sets import Options
+from headrace.graph.data.selection import ignore_errors as ignored_errors
 from headrace.graph.data.sources import optional_tensor
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.operation import Tensor
@@ -138,13 +139,11 @@ def make_csv_dataset(
       num_parallel_reads: number of files to read at once, 1 by default.
       sloppy: whether the order may depend on which file is read faster.
       num_rows_for_inference: number of rows that decide dtypes; None reads all.
-      ignore_errors: must be False.
+      ignore_errors: whether to leave out rows that do not parse.
       others: as CsvDataset.
     Raises: ValueError for files that do not exist or differ in columns, and unknown, repeated or
-      missing columns; NotImplementedError for ignore_errors.
+      missing columns.
     """
-    if ignore_errors:
-        raise NotImplementedError("make_csv_dataset: ignore_errors is not supported")
     names = _files(file_pattern)
     dataset = Dataset.from_tensor_slices(names)
     if shuffle:
@@ -176,7 +175,7 @@ def make_csv_dataset(
         raise ValueError("`label_name` provided must be one of the columns.")
 
     def rows_of(name: Any) -> Dataset:
-        return CsvDataset(
+        rows = CsvDataset(
             name,
             record_defaults=defaults,
             field_delim=field_delim,
@@ -186,6 +185,7 @@ def make_csv_dataset(
             header=header,
             compression_type=compression_type,
         )
+        return rows.apply(ignored_errors()) if ignore_errors else rows
 
     def as_features(*columns: Any) -> Any:
         features = OrderedDict(zip(column_names, columns, strict=True))

@@ -10,6 +10,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+from headrace.graph.data.stats_aggregator import StatsAggregator
+
 
 class AutotuneAlgorithm(enum.Enum):
     """Names of TensorFlow's algorithms that choose parallelism and buffer sizes."""
@@ -159,6 +161,15 @@ class DistributeOptions(OptionSet):
     num_devices = _Option(int, "The number of devices that read the dataset.")
 
 
+class StatsOptions(OptionSet):
+    """Options about statistics: what collects them, and the tags that they get."""
+
+    aggregator = _Option(StatsAggregator, "The StatsAggregator of the dataset, or None.")
+    prefix = _Option(str, "What stands before the tags.", lambda: "")
+    counter_prefix = _Option(str, "What stands before the names of counters.", lambda: "")
+    latency_all_edges = _Option(bool, "Whether all transformations are measured: without effect.")
+
+
 class Options(OptionSet):
     """Options of a dataset; `dataset.with_options(options)` sets them.
 
@@ -179,6 +190,7 @@ class Options(OptionSet):
         OptimizationOptions, "Options about rewriting.", OptimizationOptions
     )
     experimental_slack = _Option(bool, "Whether the last prefetch leaves time to the step.")
+    experimental_stats = _Option(StatsOptions, "Options about statistics.", StatsOptions)
     experimental_threading = _Option(ThreadingOptions, "Options about threads.", ThreadingOptions)
     experimental_stateful_whitelist = _Option(
         list, "Stateful ops that a dataset may contain and be saved nevertheless."

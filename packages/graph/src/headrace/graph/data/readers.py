@@ -8,6 +8,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.data import element_nest as nest
 from headrace.graph.data.dataset import Dataset
 from headrace.graph.data.dataset_node import DatasetNode, make_dataset
 from headrace.graph.data.element_specs import flat_structure, output_shapes, output_types
@@ -15,7 +16,7 @@ from headrace.graph.data.mapping import AUTOTUNE, dataset_function, flat_map, in
 from headrace.graph.data.sources import from_tensor_slices, optional_tensor
 from headrace.graph.framework.tensor_spec import TensorSpec
 from headrace.graph.ops.arrays.shapes import reshape
-from headrace.graph.typing.aliases import TensorLike
+from headrace.graph.typing.aliases import DTypeStructure, TensorLike
 
 _STRING, _INT64 = as_dtype("string"), as_dtype("int64")
 _BUFFER_BYTES = 256 * 1024
@@ -188,6 +189,52 @@ class FixedLengthRecordDataset(FileDataset):
             return op("FixedLengthRecordDatasetV2", name, header, record, footer, size, kind)
 
         self._read(filenames, read_file, num_parallel_reads)
+
+
+class SqlDataset(Dataset):
+    """A dataset of the rows of an SQL query, each a tuple of columns.
+
+    Args:
+      driver_name: "sqlite".
+      data_source_name: path of the database.
+      query: the SQL query.
+      output_types: tuple of the dtypes of the columns: string, integers, bool or float64.
+    Raises: in a run InvalidArgumentError for another driver, number of columns or dtype;
+      UnavailableError if the system has no SQLite library.
+
+    >>> import sqlite3, headrace.graph as hr
+    >>> with sqlite3.connect("people.db") as database:
+    ...     _ = database.execute("CREATE TABLE people (name TEXT, age INTEGER)")
+    ...     _ = database.execute("INSERT INTO people VALUES ('Ada', 36)")
+    >>> database.close()
+    >>> query = "SELECT name, age FROM people"
+    >>> people = hr.data.experimental.SqlDataset(
+    ...     "sqlite", "people.db", query, (hr.string, hr.int32))
+    >>> element = people.make_one_shot_iterator().get_next()
+    >>> with hr.Session() as session:
+    ...     print(session.run(element))
+    (b'Ada', np.int32(36))
+    """
+
+    _shown_as = "SqlDatasetV1"
+
+    def __init__(
+        self,
+        driver_name: TensorLike,
+        data_source_name: TensorLike,
+        query: TensorLike,
+        output_types: DTypeStructure,
+    ) -> None:
+        inputs = [
+            convert_to_tensor(value, dtype=_STRING, name=name)
+            for name, value in (
+                ("driver_name", driver_name),
+                ("data_source_name", data_source_name),
+                ("query", query),
+            )
+        ]
+        spec = nest.map_structure(lambda dtype: TensorSpec([], dtype), output_types)
+        DatasetNode.__init__(self, op("SqlDataset", *inputs, **flat_structure(spec)), spec)
 
 
 def _format(compression_type: Any, buffer_size: Any) -> list[Any]:

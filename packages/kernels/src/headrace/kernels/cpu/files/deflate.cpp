@@ -111,14 +111,25 @@ std::string stored(std::string_view bytes) {
   return created;
 }
 
+std::string body_of(std::string_view bytes) {
+  std::string body = packed(bytes);
+  return body.size() > bytes.size() + 5 * (bytes.size() / 65535 + 1) ? stored(bytes) : body;
+}
+
 }  // namespace
 
 std::string zlib_compressed(std::string_view bytes) {
-  std::string created = "\x78\x01", body = packed(bytes);
-  if (body.size() > bytes.size() + 5 * (bytes.size() / 65535 + 1)) body = stored(bytes);
-  created += body;
+  std::string created = "\x78\x01" + body_of(bytes);
   const uint32_t check = adler32(bytes);
   for (int shift = 24; shift >= 0; shift -= 8) created.push_back(char(check >> shift));
+  return created;
+}
+
+std::string gzip_compressed(std::string_view bytes) {
+  const char head[10] = {'\x1f', '\x8b', 8, 0, 0, 0, 0, 0, 0, '\xff'};
+  std::string created = std::string(head, sizeof head) + body_of(bytes);
+  for (uint32_t number : {crc32(bytes), uint32_t(bytes.size())})
+    for (int shift = 0; shift < 32; shift += 8) created.push_back(char(number >> shift));
   return created;
 }
 

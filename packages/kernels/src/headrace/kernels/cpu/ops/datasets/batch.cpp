@@ -70,6 +70,7 @@ class Batch : public Transformed<Batch> {
  public:
   Batch(Spec s, DatasetRef in, int64_t size, bool drop)
       : Transformed(std::move(s), std::move(in)), size(size), drop(drop) {}
+  int64_t cardinality() const override { return batches_of(input->cardinality(), size, drop); }
   const int64_t size;
   const bool drop;
 

@@ -27,6 +27,7 @@ class Cache : public Transformed<Cache> {
  public:
   Cache(Spec s, DatasetRef in, std::string file)
       : Transformed(std::move(s), std::move(in)), file(std::move(file)) {}
+  int64_t cardinality() const override { return input->cardinality(); }
   const std::string file;  // empty: in memory
 
   // The elements, if a pass was complete.

@@ -33,6 +33,9 @@ void check_shapes(const std::vector<Shape>& expected, const std::vector<Shape>& 
 // The components of one element.
 void check_element(const Spec& spec, const Element& element);
 
+// How many elements a dataset has, where it is not a number.
+constexpr int64_t kInfinite = -1, kUnknown = -2;
+
 // Immutable, except for the caches of some.
 class Dataset {
  public:
@@ -40,6 +43,8 @@ class Dataset {
   virtual ~Dataset() = default;
   Dataset(const Dataset&) = delete;
   virtual std::unique_ptr<Stage> iterate(Pipeline& pipeline) const = 0;
+  // The number of elements, as far as it follows from the description.
+  virtual int64_t cardinality() const { return kUnknown; }
   const Spec spec;
 };
 

@@ -8,6 +8,8 @@ class Map : public Transformed<Map> {
  public:
   Map(Spec s, DatasetRef in, Captured f, bool keeps_size)
       : Transformed(std::move(s), std::move(in)), f(std::move(f)), keeps_size(keeps_size) {}
+  // As in TensorFlow 1.15, also where the function may end the dataset.
+  int64_t cardinality() const override { return input->cardinality(); }
   const Captured f;
   const bool keeps_size;
 

@@ -1,4 +1,6 @@
 // Which elements of its inputs a dataset has: Repeat, Take, Skip, Shard, Concatenate, Zip.
+#include <algorithm>
+
 #include "ops/datasets/stages.hpp"
 
 namespace hr::data {
@@ -15,6 +17,7 @@ class Repeat : public Transformed<Repeat> {
  public:
   Repeat(Spec s, DatasetRef in, int64_t count)
       : Transformed(std::move(s), std::move(in)), count(count) {}
+  int64_t cardinality() const override { return rounds_of(input->cardinality(), count); }
   const int64_t count;  // negative: forever
 
   struct Iterating : Stage {
@@ -78,6 +81,11 @@ class Take : public Transformed<Take> {
  public:
   Take(Spec s, DatasetRef in, int64_t count)
       : Transformed(std::move(s), std::move(in)), count(count) {}
+  int64_t cardinality() const override {
+    const int64_t n = input->cardinality();
+    if (count < 0 || n == kUnknown) return n;
+    return n == kInfinite ? count : std::min(n, count);
+  }
   const int64_t count;  // negative: all
 
   struct Iterating : Over {
@@ -113,6 +121,11 @@ class Skip : public Transformed<Skip> {
  public:
   Skip(Spec s, DatasetRef in, int64_t count)
       : Transformed(std::move(s), std::move(in)), count(count) {}
+  int64_t cardinality() const override {
+    const int64_t n = input->cardinality();
+    if (n < 0) return n;
+    return count < 0 ? 0 : std::max<int64_t>(0, n - count);
+  }
   const int64_t count;  // negative: all
 
   struct Iterating : Over {
@@ -156,6 +169,10 @@ class Shard : public Transformed<Shard> {
  public:
   Shard(Spec s, DatasetRef in, int64_t n, int64_t index, bool not_empty)
       : Transformed(std::move(s), std::move(in)), n(n), index(index), not_empty(not_empty) {}
+  int64_t cardinality() const override {
+    const int64_t all = input->cardinality();
+    return all < 0 ? all : all / n + (index < all % n ? 1 : 0);
+  }
   const int64_t n, index;
   const bool not_empty;
 
@@ -214,6 +231,11 @@ class Concatenate : public Transformed<Concatenate> {
  public:
   Concatenate(Spec s, DatasetRef in, DatasetRef second)
       : Transformed(std::move(s), std::move(in)), second(std::move(second)) {}
+  int64_t cardinality() const override {
+    const int64_t one = input->cardinality(), two = second->cardinality();
+    if (one == kInfinite || two == kInfinite) return kInfinite;
+    return one == kUnknown || two == kUnknown ? kUnknown : plus(one, two);
+  }
   const DatasetRef second;
 
   struct Iterating : Over {
@@ -259,6 +281,15 @@ class Zip : public Dataset {
   Zip(Spec s, std::vector<DatasetRef> in) : Dataset(std::move(s)), inputs(std::move(in)) {}
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
     return std::make_unique<Iterating>(pipeline, *this);
+  }
+  int64_t cardinality() const override {
+    int64_t least = kInfinite;
+    for (const DatasetRef& input : inputs) {
+      const int64_t n = input->cardinality();
+      if (n == kUnknown) return kUnknown;
+      if (n != kInfinite && (least == kInfinite || n < least)) least = n;
+    }
+    return least;
   }
   const std::vector<DatasetRef> inputs;
 
@@ -329,6 +360,10 @@ HR_KERNELS = {
     dataset_kernel<make_same>("OptionsDataset"),
     dataset_kernel<make_same>("ModelDataset"),
     dataset_kernel<make_same>("OptimizeDataset"),
+    dataset_kernel<make_same>("MaxIntraOpParallelismDataset"),
+    dataset_kernel<make_same>("ExperimentalMaxIntraOpParallelismDataset"),
+    dataset_kernel<make_same>("PrivateThreadPoolDataset"),
+    dataset_kernel<make_same>("ExperimentalPrivateThreadPoolDataset"),
 };
 
 }  // namespace hr::data

@@ -15,6 +15,7 @@ class PaddedBatch : public Transformed<PaddedBatch> {
               Element values)
       : Transformed(std::move(s), std::move(in)), size(size), drop(drop), shapes(std::move(shapes)),
         values(std::move(values)) {}
+  int64_t cardinality() const override { return batches_of(input->cardinality(), size, drop); }
   const int64_t size;
   const bool drop;
   const std::vector<Shape> shapes;  // of a row, by component

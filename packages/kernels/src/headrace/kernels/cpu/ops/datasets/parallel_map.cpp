@@ -28,6 +28,8 @@ class ParallelMap : public Transformed<ParallelMap> {
   ParallelMap(Spec s, DatasetRef in, Captured f, int64_t most, bool ordered, bool keeps_size)
       : Transformed(std::move(s), std::move(in)), f(std::move(f)), most(most), ordered(ordered),
         keeps_size(keeps_size) {}
+  // As in TensorFlow 1.15, also where the function may end the dataset.
+  int64_t cardinality() const override { return input->cardinality(); }
   const Captured f;
   const int64_t most;
   const bool ordered, keeps_size;
@@ -180,6 +182,7 @@ class MapAndBatch : public Transformed<MapAndBatch> {
  public:
   MapAndBatch(Spec s, DatasetRef in, int64_t size, bool drop)
       : Transformed(std::move(s), std::move(in)), size(size), drop(drop) {}
+  int64_t cardinality() const override { return batches_of(input->cardinality(), size, drop); }
   const int64_t size;
   const bool drop;
 

@@ -54,6 +54,13 @@ struct Monitor {
   std::condition_variable changed;
 };
 
+// Takes what stages measure.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void record(const std::string& name, double value) const = 0;
+};
+
 // What the stages of one pipeline share: its scope, and what its threads wait on.
 class Pipeline {
  public:
@@ -75,6 +82,8 @@ class Pipeline {
   // Throws Failure once the pipeline has stopped, or the step in which it runs was cancelled.
   void poll() const;
   const hr_ctx* step = nullptr;  // the step on whose thread it runs now; null: it has its own
+
+  std::atomic<const Recorder*> recorder{nullptr};  // null: nothing is measured
 
   // What the iterations of one dataset within this pipeline share; T is made at the first call.
   template <class T> std::shared_ptr<T> shared(const Dataset* dataset) {

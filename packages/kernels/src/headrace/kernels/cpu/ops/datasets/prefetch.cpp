@@ -123,6 +123,7 @@ class Prefetch : public Transformed<Prefetch> {
  public:
   Prefetch(Spec s, DatasetRef in, int64_t size)
       : Transformed(std::move(s), std::move(in)), size(size) {}
+  int64_t cardinality() const override { return input->cardinality(); }
   const int64_t size;
 
   struct Iterating : Stage {

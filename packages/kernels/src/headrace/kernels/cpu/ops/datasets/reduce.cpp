@@ -1,26 +1,9 @@
 // ReduceDataset and DatasetToSingleElement: all elements of a dataset in one step.
-#include "ops/datasets/iterators.hpp"
 #include "ops/datasets/stages.hpp"
+#include "ops/datasets/whole_request.hpp"
 
 namespace hr::data {
 namespace {
-
-// Reads a dataset on a thread of its own, which ends with the request.
-struct WholeRequest : Request {
-  using Request::Request;
-  void deliver() override { give_element(spec, results, outputs); }
-  Spec spec;
-  Element results;
-  hr_tensor* const* outputs = nullptr;
-};
-
-template <class R>
-void begin(std::unique_ptr<R> request, hr_ctx* ctx, const DatasetRef& dataset) {
-  auto server = std::make_shared<Server>();
-  server->serve_one_only();
-  server->set_dataset(ctx, nullptr, dataset);
-  server->enter(std::move(request));
-}
 
 struct Reduce : WholeRequest {
   Reduce(hr_ctx* c, hr_done d, void* a, Captured f) : WholeRequest(c, d, a), f(std::move(f)) {}

@@ -25,6 +25,7 @@ class Shuffle : public Transformed<Shuffle> {
   Shuffle(Spec s, DatasetRef in, int64_t size, Seeds seeds, bool reshuffle, int64_t count)
       : Transformed(std::move(s), std::move(in)), size(size), count(count), seeds_(seeds),
         reshuffle_(reshuffle) {}
+  int64_t cardinality() const override { return rounds_of(input->cardinality(), count); }
   const int64_t size, count;  // of the buffer; rounds, negative: forever
 
   // The seeds of a new iteration.

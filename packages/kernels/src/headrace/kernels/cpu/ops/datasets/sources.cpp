@@ -35,6 +35,8 @@ class Whole : public Dataset {
     return std::make_unique<Iterating>(pipeline, components_);
   }
 
+  int64_t cardinality() const override { return 1; }
+
  private:
   const Element components_;
 
@@ -62,6 +64,8 @@ class Slices : public Dataset {
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
     return std::make_unique<Iterating>(pipeline, components_);
   }
+
+  int64_t cardinality() const override { return components_[0].get()->dims[0]; }
 
  private:
   const Element components_;
@@ -99,6 +103,8 @@ class SparseSlices : public Dataset {
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
     return std::make_unique<Iterating>(pipeline, parts_);
   }
+
+  int64_t cardinality() const override { return read<int64_t>(parts_[2].get())[0]; }
 
  private:
   const Element parts_;  // indices, values, dense_shape
@@ -195,6 +201,8 @@ class Range : public Dataset {
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
     return std::make_unique<Iterating>(pipeline, *this);
   }
+
+  int64_t cardinality() const override { return int64_t(std::min<uint64_t>(n_, INT64_MAX)); }
 
  private:
   const int64_t start_, step_;

@@ -55,6 +55,17 @@ inline int64_t plus(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? kAll : sum;
 }
 
+// The number of batches of n elements; n may also be kInfinite or kUnknown.
+inline int64_t batches_of(int64_t n, int64_t size, bool drop_remainder) {
+  return n < 0 ? n : n / size + (n % size == 0 || drop_remainder ? 0 : 1);
+}
+// The number of elements of `count` rounds of n; a negative count: forever.
+inline int64_t rounds_of(int64_t n, int64_t count) {
+  if (n == 0 || count == 0) return 0;
+  if (n < 0) return n;
+  return count < 0 ? kInfinite : times(n, count);
+}
+
 // Beyond this, elements that one call takes in are not read on the thread of a step.
 constexpr int64_t kManyAtOnce = 1000;
 

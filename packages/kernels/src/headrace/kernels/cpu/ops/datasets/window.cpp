@@ -15,6 +15,8 @@ class Held : public Dataset {
     return std::make_unique<Iterating>(pipeline, elements_);
   }
 
+  int64_t cardinality() const override { return int64_t(elements_.size()); }
+
  private:
   const std::vector<Element> elements_;
 
@@ -46,6 +48,7 @@ class Window : public Transformed<Window> {
   Window(Spec s, DatasetRef in, int64_t size, int64_t shift, int64_t stride, bool drop)
       : Transformed(std::move(s), std::move(in)), size(size), shift(shift), stride(stride),
         drop(drop) {}
+  int64_t cardinality() const override { return batches_of(input->cardinality(), shift, drop); }
   const int64_t size, shift, stride;
   const bool drop;
 
