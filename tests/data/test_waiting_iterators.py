@@ -139,6 +139,21 @@ def test_prefetching_threads_end_with_their_session() -> None:
     wait_until(lambda: native_threads() <= before + POOLS)
 
 
+def test_a_session_closes_while_a_dataset_of_a_step_ends() -> None:
+    """The end of the session may release the last reference to the dataset's pipeline."""
+    with hr.Graph().as_default() as graph:
+        pipe = Pipe.range(50).prefetch(4).prefetch(1)
+        single = hr.raw_ops.DatasetToSingleElement(
+            dataset=pipe.variant, output_types=pipe.types, output_shapes=pipe.shapes
+        )
+    for _ in range(150):
+        with (
+            hr.Session(graph=graph) as session,
+            pytest.raises(hr.errors.InvalidArgumentError, match="more than one element"),
+        ):
+            session.run(single)
+
+
 def test_threads_share_an_iterator() -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         pipe = Pipe.range(2000).map(lambda x: x * 2, calls=4).prefetch(8)

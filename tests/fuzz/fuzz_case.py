@@ -36,6 +36,7 @@ class Case:
       wire: bytes for extend instead of the graph, if they are not a GraphDef.
       calls: for each thread, its session calls (session_calls.py); empty: only the runs.
       random: whether two equal runs may give different values.
+      config: a serialised ConfigProto for the session.
     """
 
     graph: GraphDef
@@ -43,6 +44,7 @@ class Case:
     wire: bytes | None = None
     calls: list[list[list[Any]]] = field(default_factory=list)
     random: bool = False
+    config: bytes = b""
 
     @property
     def sent(self) -> bytes:
@@ -71,6 +73,8 @@ def to_text(case: Case) -> str:
             holder.attr[f"feed{number} {name}"].tensor.CopyFrom(proto)  # type: ignore[arg-type]
     holder.attr["runs"].i = len(case.runs)
     holder.attr["random"].b = case.random
+    if case.config:
+        holder.attr["config"].s = case.config
     if case.calls:
         holder.attr["calls"].s = json.dumps(case.calls).encode()
     if case.wire is not None:
@@ -94,6 +98,6 @@ def from_text(text: str) -> Case:
         runs.append(Run(feeds, fetches, targets))
     calls = json.loads(holder.attr["calls"].s) if "calls" in holder.attr else []
     wire = holder.attr["wire"].s if "wire" in holder.attr else None
-    random = holder.attr["random"].b
+    random, config = holder.attr["random"].b, holder.attr["config"].s
     graph.node.remove(holder)
-    return Case(graph, runs, wire, calls, random)
+    return Case(graph, runs, wire, calls, random, config)

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 from fuzz_case import Case, Run, from_text
 from kinds import make_case
+from written_files import write_files
 
 from headrace.formats.errors import RESOURCE_EXHAUSTED, OpError
-from headrace.formats.proto.run_pb2 import ConfigProto, RunOptions
+from headrace.formats.proto.run_pb2 import RunOptions
 from headrace.formats.services import SESSIONS, find_service
 
 TIMEOUT_MS = 150  # a dequeue of an empty queue, a loop without end
@@ -44,7 +45,7 @@ def run_case(case: Case) -> list[Outcome]:
             from session_calls import perform
 
             return perform(case)
-        session = find_service(SESSIONS, "local")("", _config())
+        session = find_service(SESSIONS, "local")("", case.config)
         try:
             session.extend(case.sent)
             return [_run(session, run) for run in case.runs]
@@ -54,10 +55,6 @@ def run_case(case: Case) -> list[Outcome]:
         return [("rejected", (error.code, str(error)))] * max(1, len(case.runs))
     except Exception:  # the finding itself
         return [("raw", _traceback())]
-
-
-def _config() -> bytes:
-    return ConfigProto().SerializeToString()
 
 
 def _run(session: Any, run: Run) -> Outcome:
@@ -97,6 +94,7 @@ def main() -> None:
     sent = os.fdopen(options["out"], "wb")
     shared = mmap.mmap(options["progress"], 16)
     os.chdir(options["folder"])
+    write_files()
     plant = os.environ.get("HEADRACE_FUZZ_PLANT", "").split()  # for the test of the fuzz itself
     fixed_case = from_text(open(options["file"]).read()) if options.get("file") else None
     find_service(SESSIONS, "local")("", b"").close()  # imports, once

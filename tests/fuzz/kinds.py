@@ -15,6 +15,10 @@ KINDS = {
     "calls": "session_calls",
     "corrupted": "corrupted_graphs",
     "internal": "internal_op_graphs",
+    "functions": "random_functions",
+    "pipelines": "pipeline_graphs",
+    "resources": "resource_graphs",
+    "files": "file_graphs",
 }
 
 

@@ -333,7 +333,9 @@ def set_attr(attr: Any, kind: str, value: Any) -> None:
         for one in value or ():
             if kind == "list(shape)":
                 attr.list.shape.append(make_shape_proto(one))
-            elif kind != "list(func)":
+            elif kind == "list(func)":
+                attr.list.func.add(name=one)
+            else:
                 one = one.encode() if isinstance(one, str) else one
                 getattr(attr.list, _FIELD[kind[5:-1]]).append(one)
     elif kind == "shape":
@@ -342,5 +344,7 @@ def set_attr(attr: Any, kind: str, value: Any) -> None:
         if isinstance(value, Vector):
             value = np.array(value.values, np.uint8)
         attr.tensor.CopyFrom(make_tensor_proto(value))
-    elif kind != "func":
+    elif kind == "func":
+        attr.func.name = value or ""
+    else:
         setattr(attr, _FIELD[kind], value.encode() if isinstance(value, str) else value)

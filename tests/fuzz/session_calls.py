@@ -15,6 +15,9 @@ import time
 from typing import Any
 
 import numpy as np
+import pipeline_graphs
+import random_functions
+import resource_graphs
 from fuzz_case import Case, Run
 from program_graphs import Program
 
@@ -34,12 +37,10 @@ CALLS = (
 
 def make_case(dice: random.Random) -> Case:
     """A program beside a fixed graph, and one to six threads with up to twelve calls each."""
-    program = Program(dice)
-    for _ in range(dice.choice((2, 5, 10))):
-        program.statement(2)
-    case = program.case()
+    case = _program(dice)
     graph = _fixed()
     graph.node.extend(case.graph.node)
+    graph.library.CopyFrom(case.graph.library)
     threads = dice.choice((1, 2, 2, 4, 6))
     calls = [
         [[dice.choice(CALLS), dice.randrange(100)] for _ in range(dice.choice((3, 6, 12)))]
@@ -48,6 +49,17 @@ def make_case(dice: random.Random) -> Case:
     shared = dice.random() < 0.3
     calls[0].insert(0, ["config", dice.choice((0, 1, 2, 3)), "local://fuzz" if shared else ""])
     return Case(graph, case.runs, calls=calls, random=True)
+
+
+def _program(dice: random.Random) -> Case:
+    """Half of them wait: for iterators, queues, stages, functions that wait."""
+    if dice.random() < 0.5:
+        makers = (pipeline_graphs, pipeline_graphs, resource_graphs, random_functions)
+        return dice.choice(makers).make_case(dice)
+    program = Program(dice)
+    for _ in range(dice.choice((2, 5, 10))):
+        program.statement(2)
+    return program.case()
 
 
 def _fixed() -> GraphDef:

@@ -14,10 +14,14 @@ FUZZ = Path(__file__).parent / "fuzz.py"
 SLICE = {
     "calls": (24, 20),
     "corrupted": (800, 40),
+    "files": (300, 75),
+    "functions": (120, 35),
     "internal": (800, 60),
     "known": (800, 350),
     "ops": (800, 80),
+    "pipelines": (120, 50),
     "programs": (300, 40),
+    "resources": (200, 30),
 }
 
 

@@ -162,3 +162,22 @@ def for_counts_down() -> list[Run]:
     rewritten = For(5, 0, -2, [hr.constant(0)], step, rewrite_with_while=True)[0]
     nothing = For(5, 0, 2, [hr.constant(7)], step, rewrite_with_while=True)[0]
     return [Run([down, rewritten, nothing], [531, 531, 7])]
+
+
+@program
+def for_in_a_branch_and_behind_an_operation() -> list[Run]:
+    @Defun(hr.int32, hr.int32)
+    def step(i, a):
+        return a * 10 + i
+
+    def counted():
+        return For(1, 4, 1, [hr.constant(0)], step)[0]
+
+    pred = hr.placeholder(hr.bool, [])
+    chosen = hr.cond(pred, counted, lambda: hr.constant(5))
+    with hr.control_dependencies([hr.constant(1).op]):
+        behind = counted()
+    return [
+        Run([chosen, behind], [123, 123], {pred: True}),
+        Run([chosen, behind], [5, 123], {pred: False}),
+    ]

@@ -109,7 +109,7 @@ inline int32_t close_scope(hr_scope* scope) {
       }
   }
   {
-    std::lock_guard<std::mutex> hold(scope->calling);
+    std::lock_guard<std::recursive_mutex> hold(scope->calling);
     scope->on_end = nullptr;
   }
   scope_release(scope);
@@ -137,7 +137,7 @@ void end_scopes(SessionFunctions& session, const char* why, const Which& which) 
   for (hr_scope* scope : ending) {
     cancel_calls(scope, why);
     {
-      std::lock_guard<std::mutex> hold(scope->calling);
+      std::lock_guard<std::recursive_mutex> hold(scope->calling);
       if (scope->on_end) scope->on_end(scope->argument);
       scope->on_end = nullptr;
     }

@@ -237,7 +237,7 @@ def _iterations(low: _Lowering, one: str) -> tuple[str, str]:
     wide = Type(_INT64)
     start, limit, delta = (
         low.add(f"_{name}", "Cast", [tensor], SrcT=Type(_INT32), DstT=wide)
-        for name, tensor in zip(("start", "limit", "delta"), low.arguments[:3], strict=True)
+        for name, tensor in zip(("from", "to", "by"), low.arguments[:3], strict=True)
     )
     way = low.add("_way", "Sub", [limit, start], T=wide)
     sign = low.add("_sign", "Sign", [delta], T=wide)

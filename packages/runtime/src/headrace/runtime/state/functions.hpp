@@ -111,8 +111,8 @@ struct hr_scope {
   bool ended = false;
   std::string why;
   headrace::ScopedCall* calls = nullptr;
-  // Held while on_end is called, which therefore must not close the scope.
-  std::mutex calling;
+  // Held while on_end is called, which may drop the last reference to what closes the scope.
+  std::recursive_mutex calling;
   void (*on_end)(void*) = nullptr;
   void* argument = nullptr;
   std::atomic<int32_t> references{1};  // the opener's, and those of its calls and threads

@@ -250,8 +250,8 @@ typedef struct hr_function_api {
   int32_t (*waits)(hr_function*);
 
   /* Opens a scope in the session of ctx. `on_end` is called at most once, from any thread, when the
-   * session ends, or when `object` (may be null) is removed from it by a reset. It must not wait.
-   * Null: no memory. */
+   * session ends, or when `object` (may be null) is removed from it by a reset. It must not wait;
+   * it may close the scope. Null: no memory. */
   hr_scope* (*open_scope)(hr_ctx*, hr_object* object, void (*on_end)(void*), void* argument);
   /* Cancels its calls, now and from now on. It does not wait for them. */
   void (*cancel_scope)(hr_scope*);

@@ -6,6 +6,14 @@
 #include "ops/datasets/dataset.hpp"
 
 namespace hr::data {
+namespace {
+
+thread_local const hr_ctx* step_of_thread = nullptr;
+
+}  // namespace
+
+OnThreadOfStep::OnThreadOfStep(const hr_ctx* ctx) : before_(std::exchange(step_of_thread, ctx)) {}
+OnThreadOfStep::~OnThreadOfStep() { step_of_thread = before_; }
 
 Pipeline::Pipeline(hr_ctx* ctx, hr_object* object, void (*on_end)(void*), void* argument) {
   use_api(ctx);
@@ -45,7 +53,8 @@ void Pipeline::throw_stopped() const { throw Failure{HR_CANCELLED, "the iterator
 
 void Pipeline::poll() const {
   if (stopped() || hr_cancelled(ctx_)) throw_stopped();
-  if (step && hr_cancelled(step)) throw Failure{HR_CANCELLED, "the step was cancelled"};
+  if (step_of_thread && hr_cancelled(step_of_thread))
+    throw Failure{HR_CANCELLED, "the step was cancelled"};
 }
 
 // ---- calls --------------------------------------------------------------------------------------

@@ -79,9 +79,8 @@ class Pipeline {
   // Cancels its calls and wakes its threads. Does not wait.
   void stop();
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
-  // Throws Failure once the pipeline has stopped, or the step in which it runs was cancelled.
+  // Throws Failure once the pipeline has stopped, or the step of this thread was cancelled.
   void poll() const;
-  const hr_ctx* step = nullptr;  // the step on whose thread it runs now; null: it has its own
 
   std::atomic<const Recorder*> recorder{nullptr};  // null: nothing is measured
 
@@ -113,6 +112,18 @@ class Pipeline {
   std::unique_ptr<Stage> root_;
 
   [[noreturn]] void throw_stopped() const;
+};
+
+// While it lives, this thread serves the step of ctx, whose cancellation `poll` sees. Threads of
+// stages, which poll at the same time, must not see it.
+class OnThreadOfStep {
+ public:
+  explicit OnThreadOfStep(const hr_ctx* ctx);
+  ~OnThreadOfStep();
+  OnThreadOfStep(const OnThreadOfStep&) = delete;
+
+ private:
+  const hr_ctx* const before_;
 };
 
 // One stage, for one iteration of a dataset.

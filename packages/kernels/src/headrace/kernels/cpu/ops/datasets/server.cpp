@@ -120,9 +120,10 @@ bool Server::serve_here(std::unique_ptr<Request>& request) {
   const std::shared_ptr<Server> self = shared_from_this();  // `done` may drop the last reference
   Failure failure{HR_OK, ""};
   const double start = now_ns();
-  pipeline->step = request->ctx;
-  failed(&failure, [&] { request->serve(*this); });
-  pipeline->step = nullptr;
+  failed(&failure, [&] {
+    const OnThreadOfStep step(request->ctx);
+    request->serve(*this);
+  });
   const double took = now_ns() - start;
   bool more;
   {
