@@ -32,6 +32,13 @@ CASES = [
         {"out_type": "float32"},
     ),
     Case("StringToNumber", (literal([b"1", b" -35 "], "string"),), {"out_type": "int64"}),
+    Case("StringToNumber", (literal([b"1", b"-2147483648"], "string"),), {"out_type": "int32"}),
+    Case(
+        "StringToNumber",
+        (literal([b"0.1", b"-1e-300", b"123456789012345678901234567890"], "string"),),
+        {"out_type": "float64"},
+    ),
+    Case("AsString", (_WORDS,), {"width": 6, "fill": "-"}, dtypes=("string",)),
     Case("StringLength", (_WORDS,)),
     Case("StringLength", (_WORDS,), {"unit": "UTF8_CHAR"}),
     Case("StringLower", (_WORDS,)),

@@ -88,9 +88,8 @@ DatasetRef make(const Arguments& arguments) {
       invalid("All inputs must have the same output_dtypes. Input " + std::to_string(i - first) +
               " has other types than the first.");
   }
-  return std::make_shared<Directed>(
-      arguments.spec(), std::move(selector), std::move(choices),
-      hr_attr_bool(arguments.node, "stop_on_empty_dataset", 0) != 0);
+  return std::make_shared<Directed>(arguments.spec(), std::move(selector), std::move(choices),
+                                    hr_attr_bool(arguments.node, "stop_on_empty_dataset", 0) != 0);
 }
 
 }  // namespace

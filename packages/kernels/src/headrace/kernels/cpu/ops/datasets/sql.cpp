@@ -75,8 +75,7 @@ class Sql : public Dataset {
 DatasetRef make(const Arguments& arguments) {
   const std::string driver = arguments.text(0, "driver_name");
   Spec spec = arguments.spec();
-  for (const hr_dtype type : spec.types)
-    switch (type) {
+  for (const hr_dtype type : spec.types) switch (type) {
       case HR_STRING:
       case HR_INT8:
       case HR_INT16:

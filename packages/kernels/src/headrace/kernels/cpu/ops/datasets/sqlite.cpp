@@ -63,8 +63,8 @@ SqliteQuery::SqliteQuery(const std::string& file, const std::string& query) {
   if (opened)
     code = sqlite.prepare_v2(database_, query.data(), int(query.size()), &statement_, nullptr);
   if (code == 0 && statement_) return;
-  const std::string error = "[" + std::to_string(code) +
-                            "] " + (database_ ? sqlite.errmsg(database_) : "no memory");
+  const std::string error =
+      "[" + std::to_string(code) + "] " + (database_ ? sqlite.errmsg(database_) : "no memory");
   sqlite.finalize(statement_);
   sqlite.close_v2(database_);
   if (!opened) throw Failure{HR_NOT_FOUND, "Sqlite::Open(" + file + ") failed: " + error};

@@ -61,9 +61,8 @@ hr_code give_summary(hr_ctx* ctx, void*, void*, const hr_tensor* const* inputs,
     summary::Summary created;
     const std::lock_guard<std::mutex> hold(aggregator->lock);
     for (const auto& [name, counts] : aggregator->histograms)
-      created.add(protobuf::Message()
-                      .text(summary::kTag, name)
-                      .always(summary::kHisto, counts.message()));
+      created.add(
+          protobuf::Message().text(summary::kTag, name).always(summary::kHisto, counts.message()));
     check(created.give(ctx, outputs[0]));
   });
 }
@@ -155,8 +154,7 @@ template <What what> DatasetRef make_measured(const Arguments& arguments) {
 }
 
 KernelRegistration aggregator_kernel(const char* op) {
-  return kernel(op, nullptr, prepare_handle, give_aggregator)
-      .with_state(create_node, destroy_node);
+  return kernel(op, nullptr, prepare_handle, give_aggregator).with_state(create_node, destroy_node);
 }
 
 }  // namespace
