@@ -98,7 +98,9 @@ inline hr_scope* open_scope(hr_ctx* ctx, hr_object* object, void (*on_end)(void*
 inline int32_t close_scope(hr_scope* scope) {
   SessionFunctions& session = *scope->session;
   if (session.forked()) return 0;
+  const std::shared_ptr<SessionFunctions> held = scope->session;
   WithoutGil released;
+  bool unused;
   {
     std::lock_guard<std::mutex> hold(session.lock);
     for (hr_scope*& other : session.scopes)
@@ -107,12 +109,15 @@ inline int32_t close_scope(hr_scope* scope) {
         session.scopes.pop_back();
         break;
       }
+    unused = session.left && !session.closed && session.scopes.empty();
+    if (unused) session.closed = true;
   }
   {
     std::lock_guard<std::recursive_mutex> hold(scope->calling);
     scope->on_end = nullptr;
   }
   scope_release(scope);
+  if (unused) session.unused(&session);
   return 1;
 }
 
@@ -221,17 +226,35 @@ inline void join_thread(hr_thread* thread) {
 }
 
 // Ends everything that calls the session's functions, and waits for the threads of its scopes, ten
-// seconds at most. The caller does not hold the GIL.
-inline void close_functions(SessionFunctions& session, const char* why) {
+// seconds at most; not if the state is shared, where a thread may serve an iterator that another
+// session has initialized again. While it waits, scopes may still be opened: pipelines that end
+// call functions that clean up. The caller does not hold the GIL.
+inline void close_functions(SessionFunctions& session, const char* why, bool wait) {
   if (session.forked()) return;
+  const auto all = [](hr_scope*) { return true; };
+  end_scopes(session, why, all);
+  const int own = session_of_thread() == &session ? 1 : 0;
   {
-    std::lock_guard<std::mutex> hold(session.lock);
+    std::unique_lock<std::mutex> hold(session.lock);
+    session.changed.wait_for(hold, std::chrono::seconds(wait ? 10 : 0),
+                             [&] { return session.threads <= own; });
     session.closed = true;
   }
-  end_scopes(session, why, [](hr_scope*) { return true; });
-  const int own = session_of_thread() == &session ? 1 : 0;
-  std::unique_lock<std::mutex> hold(session.lock);
-  session.changed.wait_for(hold, std::chrono::seconds(10), [&] { return session.threads <= own; });
+  end_scopes(session, why, all);
+}
+
+inline void end_all_scopes(SessionFunctions& session, const char* why) {
+  if (!session.forked()) end_scopes(session, why, [](hr_scope*) { return true; });
+}
+
+// The session of a shared state is closed: its iterators stay, for the other sessions of the state,
+// and everything else that calls functions ends. False: there are no iterators.
+inline bool leave_functions(SessionFunctions& session, const char* why) {
+  if (session.forked()) return false;
+  end_scopes(session, why, [](hr_scope* scope) { return !scope->object; });
+  std::lock_guard<std::mutex> hold(session.lock);
+  for (hr_scope* scope : session.scopes) session.left = session.left || scope->object;
+  return session.left;
 }
 
 }  // namespace headrace

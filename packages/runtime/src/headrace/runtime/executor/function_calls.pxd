@@ -1,6 +1,7 @@
 """Functions of the graph's library as kernels call them."""
 
 from libc.stdint cimport int32_t, int64_t
+from libcpp cimport bool as cbool
 from libcpp.vector cimport vector
 
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan
@@ -31,8 +32,13 @@ cdef class CompiledFunction:
 # A handle of a function, which owns `compiled` until the session ends.
 cdef hr_function* new_function(CompiledFunction compiled, bytes name, list inputs,
                                list outputs) except NULL
-# Ends all calls, scopes and threads of a session's functions. Without the GIL.
-cdef void close_session_functions(SessionFunctions* session, const char* why) noexcept nogil
+# Ends all calls and scopes of a session's functions, and waits for their threads. Without the GIL.
+cdef void close_session_functions(SessionFunctions* session, const char* why,
+                                  cbool wait) noexcept nogil
+# Ends all calls and scopes.
+cdef void end_session_scopes(SessionFunctions* session, const char* why) noexcept nogil
+# Ends them except for the iterators of a shared state. False: it has none.
+cdef cbool leave_session_functions(SessionFunctions* session, const char* why) noexcept nogil
 # Ends the scopes of objects that a reset has removed.
 cdef void end_scopes_of_objects(SessionFunctions* session, const vector[hr_object*]& objects,
                                 const char* why) noexcept nogil

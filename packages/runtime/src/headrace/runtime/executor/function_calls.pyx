@@ -56,7 +56,9 @@ cdef extern from "executor/call_scopes.hpp" namespace "headrace" nogil:
 
     cbool enter_scope(hr_scope* scope, ScopedCall* call, string* why)
     void leave_scope(hr_scope* scope, ScopedCall* call)
-    void close_functions(SessionFunctions& session, const char* why)
+    void close_functions(SessionFunctions& session, const char* why, cbool wait)
+    void end_all_scopes(SessionFunctions& session, const char* why)
+    cbool leave_functions(SessionFunctions& session, const char* why)
     void end_scopes_of(SessionFunctions& session, const vector[hr_object*]& objects,
                        const char* why)
     void set_thread_hooks(void (*begin)() noexcept nogil, void (*end)() noexcept nogil)
@@ -154,8 +156,17 @@ cdef hr_function* new_function(CompiledFunction compiled, bytes name, list input
     return made
 
 
-cdef void close_session_functions(SessionFunctions* session, const char* why) noexcept nogil:
-    close_functions(session[0], why)
+cdef void close_session_functions(SessionFunctions* session, const char* why,
+                                  cbool wait) noexcept nogil:
+    close_functions(session[0], why, wait)
+
+
+cdef void end_session_scopes(SessionFunctions* session, const char* why) noexcept nogil:
+    end_all_scopes(session[0], why)
+
+
+cdef cbool leave_session_functions(SessionFunctions* session, const char* why) noexcept nogil:
+    return leave_functions(session[0], why)
 
 
 cdef void end_scopes_of_objects(SessionFunctions* session, const vector[hr_object*]& objects,

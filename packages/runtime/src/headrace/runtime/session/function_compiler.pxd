@@ -15,8 +15,10 @@ cdef class FunctionCompiler:
 
     # Lets kernels of the session's runs call functions.
     cdef int attach(self) except -1
-    # Ends what calls functions, and drops their bodies.
-    cdef int close(self, str why) except -1
+    # Ends what calls functions, and drops their bodies. Iterators of a shared state stay, for the
+    # other sessions of the state, and with them the bodies until the last of them ends.
+    cdef int close(self, str why, bint shared) except -1
+    cdef int drop_bodies(self) except -1
     # After a reset: kernels of the bodies look their resources up again.
     cdef int forget_kernels(self) except -1
     cdef object compile(self, bytes key)

@@ -3,7 +3,8 @@
 
 A function is compiled when a kernel first finds it: its parameters are the feeds and its results
 the fetches of a graph that holds one call of it. The session drops the bodies when it is closed;
-handles of kernels stay valid, and calls through them fail.
+handles of kernels stay valid, and calls through them fail. The iterators of a shared state go on
+without the session that made them, so its bodies live until the last of these iterators ends.
 """
 
 import threading
@@ -13,7 +14,8 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.executor.function_calls cimport (
-    CompiledFunction, close_session_functions, new_function,
+    CompiledFunction, close_session_functions, end_session_scopes, leave_session_functions,
+    new_function,
 )
 from headrace.runtime.graph.session_graph cimport SessionGraph, add_functions
 from headrace.runtime.memory.kernel_abi cimport (
@@ -29,6 +31,9 @@ from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.op_pb2 import NameAttrList
 
+# Compilers of closed sessions whose functions iterators of a shared state still call.
+left = set()
+
 
 cdef class FunctionCompiler:
     def __init__(self, SessionGraph graph, SessionOwner owner, ProgramConfig config, bint dynamic):
@@ -42,21 +47,34 @@ cdef class FunctionCompiler:
     cdef int attach(self) except -1:
         cdef SessionFunctions* functions = self.owner.functions.get()
         functions.compile = compile_function
+        functions.unused = drop_unused
         Py_INCREF(self)
         functions.compiler = <PyObject*>self
         return 0
 
-    cdef int close(self, str why) except -1:
+    cdef int close(self, str why, bint shared) except -1:
         cdef SessionFunctions* functions = self.owner.functions.get()
-        cdef vector[hr_function*] made
-        cdef hr_function* function
-        cdef PyObject* held = functions.compiler
+        cdef bint stays = False
         encoded = why.encode()
         cdef const char* text = encoded
         if functions.forked():
             return 0
+        if shared:
+            left.add(self)    # before: the last iterator may end at once
+            with nogil:
+                stays = leave_session_functions(functions, text)
+            if stays:
+                return 0
+            left.discard(self)
         with nogil:
-            close_session_functions(functions, text)
+            close_session_functions(functions, text, not shared)
+        return self.drop_bodies()
+
+    cdef int drop_bodies(self) except -1:
+        cdef SessionFunctions* functions = self.owner.functions.get()
+        cdef vector[hr_function*] made
+        cdef hr_function* function
+        cdef PyObject* held = functions.compiler
         functions.compiler = NULL
         with nogil:
             functions.lock.lock()
@@ -108,6 +126,24 @@ cdef class FunctionCompiler:
         compiled = CompiledFunction(self.owner, program, segments, self.dynamic)
         self.bodies.append(body)
         return compiled, function.name, inputs, outputs
+
+
+def close_left():
+    """Ends the iterators that closed sessions have left to others, before the process ends."""
+    cdef FunctionCompiler compiler
+    compilers = list(left)
+    for compiler in compilers:    # all of them first: threads of one may serve another's iterator
+        end_session_scopes(compiler.owner.functions.get(), b"the process ends")
+    for compiler in compilers:
+        compiler.close("the process ends", False)
+    left.clear()
+
+
+cdef void drop_unused(SessionFunctions* functions) noexcept nogil:
+    with gil:
+        compiler = <FunctionCompiler>functions.compiler
+        left.discard(compiler)
+        compiler.drop_bodies()
 
 
 cdef hr_code compile_function(SessionFunctions* functions, const string& key, hr_function** made,

@@ -30,6 +30,7 @@ from headrace.runtime.kernels.kernel_libraries import load_kernels
 from headrace.runtime.session.placement_log import print_placement
 from headrace.runtime.state.session_options import SessionOptions
 from headrace.runtime.executor.static_step import StaticStep
+from headrace.runtime.session.function_compiler import close_left, left
 from headrace.runtime.threads.pools import count_at_work
 
 
@@ -44,6 +45,7 @@ def _end_all():
     """Ends all runs before the interpreter exits, since it unloads libraries that they use."""
     for session in list(_open):
         session.close()
+    close_left()
     give_up = time.monotonic() + 10
     while count_at_work() and time.monotonic() < give_up:
         time.sleep(0.001)
@@ -60,6 +62,7 @@ def _after_fork():
     """Clears the parent's sessions and states, which a child cannot use."""
     _shared.clear()
     _open.clear()
+    left.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -77,12 +80,12 @@ def open_session(target: str, config: bytes) -> LocalSession:
     options = SessionOptions(config)
     name = target.removeprefix("local://").removeprefix("local")
     if not name:
-        return LocalSession(StateOwner(), options)
+        return LocalSession(StateOwner(), options, False)
     with _sharing.current:
         state = _shared.get(name)
         if state is None:
             state = _shared[name] = StateOwner()
-    return LocalSession(state, options)
+    return LocalSession(state, options, True)
 
 
 cdef class LocalSession:
@@ -95,11 +98,13 @@ cdef class LocalSession:
     cdef FunctionCompiler functions
     cdef object lock
     cdef bint closed
+    cdef bint shared             # whether the state is
     cdef object running          # partial runs, to cancel at close
     cdef object __weakref__
 
-    def __init__(self, StateOwner state, options):
+    def __init__(self, StateOwner state, options, bint shared):
         load_kernels()
+        self.shared = shared
         self.graph = SessionGraph()
         self.owner = SessionOwner(state, options.intra_op_threads, options.inter_op_threads,
                                   options.inter_op_pools, options.timeout_s, options.memory_limit)
@@ -116,7 +121,7 @@ cdef class LocalSession:
     def __del__(self):
         # The functions' bodies hold the session's owner, which holds them.
         if not self.closed and self.functions is not None:
-            self.functions.close("the session was closed")
+            self.functions.close("the session was closed", self.shared)
 
     def extend(self, bytes graph_def):
         self.check()
@@ -188,20 +193,24 @@ cdef class LocalSession:
     def reset(self, containers):
         cdef vector[string] names
         cdef vector[SessionFunctions*] using
+        cdef FunctionCompiler compiler
         for name in containers:
             names.push_back(name.encode())
         self.owner.end_runs_of_state("the session's resources were reset")
         sessions = [other for other in list(_open)
                     if (<LocalSession>other).owner.state == self.owner.state]
-        for other in sessions:
-            using.push_back((<LocalSession>other).owner.functions.get())
+        compilers = [compiler for compiler in list(left) if compiler.owner.state == self.owner.state]
+        compilers += [(<LocalSession>other).functions for other in sessions]
+        for compiler in compilers:
+            using.push_back(compiler.owner.functions.get())
         with nogil:
             clear_containers(self.owner.state, names, end_scopes, &using)
         # Kernels keep the resources that they looked up: all sessions of the state look them up
         # again, also in existing steps.
         for other in sessions:
             (<LocalSession>other).graph.forget_kernels()
-            (<LocalSession>other).functions.forget_kernels()
+        for compiler in compilers:
+            compiler.forget_kernels()
         self.owner.state.resets.store(self.owner.state.resets.load() + 1)
 
     def close(self):
@@ -211,7 +220,7 @@ cdef class LocalSession:
         self.owner.close()
         for step in list(self.running):
             step.cancel("the session was closed")
-        self.functions.close("the session was closed")
+        self.functions.close("the session was closed", self.shared)
         self.steps.clear()
         self.partial_plans.clear()
         _open.discard(self)

@@ -80,11 +80,14 @@ struct SessionFunctions : std::enable_shared_from_this<SessionFunctions> {
   std::mutex lock;
   std::condition_variable changed;
   bool closed = false;
+  bool left = false;  // its session is closed, iterators of a shared state still call functions
   std::unordered_map<std::string, hr_function*> by_key;  // serialised NameAttrList; counted
   std::vector<hr_scope*> scopes;
   int threads = 0;               // of its scopes
   PyObject* compiler = nullptr;  // a FunctionCompiler; null once closed. Accessed under the GIL.
   Compile compile = nullptr;
+  void (*unused)(SessionFunctions* self) =
+      nullptr;                 // called once, after the last scope of a left one
   const int* forks = nullptr;  // the number of forks now, and when this was made
   int generation = 0;
 

@@ -33,6 +33,7 @@ cdef extern from "state/functions.hpp" namespace "headrace" nogil:
         unordered_map[string, hr_function*] by_key
         PyObject* compiler
         CompileFunction compile
+        void (*unused)(SessionFunctions* functions) noexcept nogil
         const int* forks
         int generation
         cbool forked()

@@ -46,14 +46,26 @@ void Server::on_end(void* argument) {
   auto* server = static_cast<std::weak_ptr<Server>*>(argument);
   const std::shared_ptr<Server> self = server->lock();
   if (!self) return;
-  std::shared_ptr<Pipeline> ended;
+  Pipeline* ended;
   {
     const std::lock_guard<std::mutex> hold(self->lock_);
     self->stopping_ = true;
-    ended = self->serving_ ? self->serving_ : self->pipeline_;
+    self->ended_.push_back(self->serving_ ? self->serving_ : self->pipeline_);
+    ended = self->ended_.back().get();
+    ++self->ending_;
     self->changed_.notify_all();
   }
   if (ended) ended->stop();
+  const std::lock_guard<std::mutex> hold(self->lock_);
+  --self->ending_;
+  self->changed_.notify_all();
+}
+
+std::vector<std::shared_ptr<Pipeline>> Server::take_ended(std::unique_lock<std::mutex>& hold) {
+  changed_.wait(hold, [&] { return ending_ == 0; });
+  std::vector<std::shared_ptr<Pipeline>> ended = std::exchange(ended_, {});
+  ended.push_back(std::exchange(pipeline_, nullptr));
+  return ended;
 }
 
 std::shared_ptr<Pipeline> Server::new_pipeline(hr_ctx* ctx, hr_object* object) {
@@ -224,11 +236,15 @@ void Server::run() {
   std::list<std::unique_ptr<Request>> left;
   left.swap(waiting_);
   hr_thread* own = single_ ? std::exchange(thread_, nullptr) : nullptr;
+  // This thread holds no lock, and the session waits for it: here a pipeline that ends may call
+  // the functions that clean up.
+  std::vector<std::shared_ptr<Pipeline>> ended = take_ended(hold);
   hold.unlock();
   for (auto& request : left) {
     request->ctx->api->forget_cancel(request->ctx, request->token);
     finish(std::move(request), Failure{HR_CANCELLED, "the iterator was closed"});
   }
+  ended.clear();
   if (own) api()->functions->join_thread(own);
 }
 
@@ -272,15 +288,16 @@ void Server::serve_first(std::unique_lock<std::mutex>& hold) {
 
 void Server::shut_down() {
   hr_thread* thread;
-  std::shared_ptr<Pipeline> ended;
+  std::vector<std::shared_ptr<Pipeline>> ended;
   {
-    const std::lock_guard<std::mutex> hold(lock_);
+    std::unique_lock<std::mutex> hold(lock_);
     stopping_ = true;
     thread = std::exchange(thread_, nullptr);
-    ended.swap(pipeline_);
     changed_.notify_all();
+    ended = take_ended(hold);
   }
-  if (ended) ended->stop();
+  for (const auto& pipeline : ended)
+    if (pipeline) pipeline->stop();
   if (thread) api()->functions->join_thread(thread);
 }
 

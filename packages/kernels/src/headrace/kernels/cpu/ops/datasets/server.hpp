@@ -79,6 +79,9 @@ class Server : public std::enable_shared_from_this<Server> {
   std::list<std::unique_ptr<Request>> waiting_;
   Request* current_ = nullptr;  // of the thread; null: its step is gone
   std::shared_ptr<Pipeline> pipeline_, serving_;
+  // What on_end stops now, and what it has stopped: on_end must not be the last to hold a pipeline.
+  int ending_ = 0;
+  std::vector<std::shared_ptr<Pipeline>> ended_;
   Make make_;
   std::deque<Kept> kept_;   // of whoever is busy
   int64_t generation_ = 0;  // counts pipelines
@@ -93,6 +96,7 @@ class Server : public std::enable_shared_from_this<Server> {
   void run();
   void serve_first(std::unique_lock<std::mutex>& hold);
   void start_thread(std::unique_lock<std::mutex>& hold);
+  std::vector<std::shared_ptr<Pipeline>> take_ended(std::unique_lock<std::mutex>& hold);
   static void on_cancel(void* argument);
   static void on_end(void* argument);
 };
