@@ -19,14 +19,16 @@ from headrace.graph.framework.op_registry import shape_function
 
 # Shapes that depend on a resource, a value or the kernel: no comparison with C.
 ONLY_IN_PYTHON = {
-    "attr_output_shapes", "audio_spectrogram", "colours", "combined_non_max_suppression",
-    "decode_gif", "decode_image", "decode_raw", "decode_wav", "dense_and_sparse_set", "dense_sets",
-    "edit_distance", "matrix_3", "merge_flow", "mfcc", "parse_example", "placeholder_with_default",
-    "read_variable", "read_variables", "ref_select", "resource_gather", "resource_gather_nd",
-    "reverse_sequence", "reverse_v2", "sparse_binary", "sparse_matrix", "sparse_part",
-    "sparse_reduce", "sparse_slice_grad", "sparse_split", "string_split", "tensor_array_concat",
-    "tensor_array_gather", "tensor_array_read", "tensor_list_element_shape", "tensor_list_gather",
-    "tensor_list_item", "tensor_list_pop", "tensor_list_stack", "variable_shape",
+    "attr_output_shapes", "audio_spectrogram", "boosted_trees_bucketize", "colours",
+    "combined_non_max_suppression", "decode_gif", "decode_image", "decode_raw", "decode_wav",
+    "dense_and_sparse_set", "dense_sets", "edit_distance", "matrix_3", "merge_flow", "mfcc",
+    "parse_example", "placeholder_with_default", "ragged_gather", "ragged_range",
+    "ragged_to_sparse", "ragged_to_tensor", "read_variable", "read_variables", "ref_select",
+    "resource_gather", "resource_gather_nd", "reverse_sequence", "reverse_v2", "sparse_binary",
+    "sparse_matrix", "sparse_part", "sparse_reduce", "sparse_slice_grad", "sparse_split",
+    "string_split", "tensor_array_concat", "tensor_array_gather", "tensor_array_read",
+    "tensor_list_element_shape", "tensor_list_gather", "tensor_list_item", "tensor_list_pop",
+    "tensor_list_stack", "variable_shape",
 }  # fmt: skip
 NEVER_BEFORE_THE_RUN = {"sparse_triplet", "unknown", "vectors", "where"}
 DTYPES = {"int32": 3, "int64": 9, "float32": 1, "float64": 2}

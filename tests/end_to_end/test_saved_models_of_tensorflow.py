@@ -128,3 +128,29 @@ def test_layers_of_keras(tf, tmp_path):
     model.export(str(tmp_path), verbose=False)
     image = np.random.RandomState(0).rand(2, 8, 8, 3).astype("f4")
     check(tf, tmp_path, {"image": image})
+
+
+def test_ragged_tensors(tf, tmp_path):
+    class Model(tf.Module):
+        def __init__(self):
+            self.embedding = tf.Variable(np.random.RandomState(0).randn(50, 4).astype("f4"))
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        def serve(self, text):
+            words = tf.strings.split(text)
+            ids = tf.strings.to_hash_bucket_fast(words, 50)
+            vectors = tf.ragged.map_flat_values(tf.gather, self.embedding, ids)
+            picked = tf.gather(words, tf.constant([1, 0, 1]))
+            lengths = words.row_lengths()
+            return {
+                "words": words.to_tensor("?", shape=[None, 5]),
+                "mean": tf.reduce_mean(vectors.to_tensor(), axis=1),
+                "sparse": tf.sparse.to_dense(words.to_sparse(), "-"),
+                "picked": picked.to_tensor(),
+                "numbers": tf.ragged.range(lengths).to_tensor(-1),
+            }
+
+    model = Model()
+    tf.saved_model.save(model, str(tmp_path), signatures=model.serve)
+    check(tf, tmp_path, {"text": np.array([b"the cat sat", b"", b"on a very flat mat now"])})
+    check(tf, tmp_path, {"text": np.array([b"x", b"y z"])})

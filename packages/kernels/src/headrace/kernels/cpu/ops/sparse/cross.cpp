@@ -99,8 +99,7 @@ std::vector<Column> columns_of(const Inputs& at, const hr_tensor* const* in, int
   for (const int64_t size : sizes)
     if (size != *batch)
       invalid("Expected batch size " + std::to_string(*batch) + " got " + std::to_string(size));
-  for (int32_t i = 0; i < n; ++i)
-    columns[size_t(i)].runs = runs_of(in[at.first[0] + i], *batch);
+  for (int32_t i = 0; i < n; ++i) columns[size_t(i)].runs = runs_of(in[at.first[0] + i], *batch);
   return columns;
 }
 
@@ -114,8 +113,7 @@ std::vector<Crossing> crossings_of(std::vector<Column>& columns, int64_t batch, 
   // The column of the fewest rows says which rows to look at.
   const Column* shortest = nullptr;
   for (const Column& column : columns)
-    if (column.width < 0 &&
-        (!shortest || column.runs.size() < shortest->runs.size()))
+    if (column.width < 0 && (!shortest || column.runs.size() < shortest->runs.size()))
       shortest = &column;
   std::vector<Crossing> found;
   const int64_t n = shortest ? int64_t(shortest->runs.size()) : batch;

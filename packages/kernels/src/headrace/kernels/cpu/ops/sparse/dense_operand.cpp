@@ -1,5 +1,5 @@
-// SparseDenseCwiseAdd, Mul, Div: the values of a sparse tensor with the elements of a dense one that
-// they meet.
+// SparseDenseCwiseAdd, Mul, Div: the values of a sparse tensor with the elements of a dense one
+// that they meet.
 #include <algorithm>
 
 #include "math/arithmetic.hpp"

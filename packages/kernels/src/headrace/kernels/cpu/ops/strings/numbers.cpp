@@ -89,7 +89,8 @@ std::string as_text(const Formats& f, std::string* room, const T& value) {
   else if constexpr (is_complex<T>)
     return "(" + printed(room, f.real, double(value.real())) + "," +
            printed(room, f.real, double(value.imag())) + ")";
-  else if constexpr (!std::is_integral_v<T>) return printed(room, f.real, double(Compute<T>(value)));
+  else if constexpr (!std::is_integral_v<T>)
+    return printed(room, f.real, double(Compute<T>(value)));
   else if constexpr (std::is_signed_v<T>)
     return printed(room, f.integer, static_cast<long long>(value));
   else return printed(room, f.natural, static_cast<unsigned long long>(value));
@@ -114,8 +115,7 @@ hr_code compute_padded(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
   for (int64_t i = 0, n = hr_elements(in[0]); i < n; ++i) {
     std::string text(text_at(in[0], i));
     const size_t width = size_t(formats.width);
-    if (text.size() < width)
-      text.insert(formats.left ? text.size() : 0, width - text.size(), ' ');
+    if (text.size() < width) text.insert(formats.left ? text.size() : 0, width - text.size(), ' ');
     if (hr_code code = set_text(ctx, out[0], i, text)) return code;
   }
   return HR_OK;
