@@ -1,6 +1,6 @@
 """Calls of functions that a GraphDef's library defines, and the ops that call functions.
 
-Modules: graph/expand_calls, graph/function_body, graph/functional_ops.
+Modules: graph/expand_calls, graph/function_body, graph/effect_ends, graph/functional_ops.
 """
 
 from __future__ import annotations

@@ -204,12 +204,19 @@ def test_the_library_names_gradients(monkeypatch):
     message = graph("a = Const()")
     message.library.function.add().signature.name = "Twice"
     message.library.gradient.add(function_name="Twice", gradient_func="Gradient")
+    other = message.library.function.add()
+    other.signature.name = "Other"
+    other.node_def.add(name="called", op="Twice")
+    message.library.function.add().signature.name = "Apart"
+    message.library.gradient.add(function_name="Apart", gradient_func="OfApart")
     found = SessionGraph()
     found.extend(message.SerializeToString())
     assert found.library.gradient_of(NameAttrList(name="Twice")) == "Gradient"
 
     def reject(library, function):
-        named = FunctionDefLibrary.FromString(library).gradient
+        sent = FunctionDefLibrary.FromString(library)
+        assert {f.signature.name for f in sent.function} == {"Other", "Twice"}
+        named = sent.gradient
         raise LookupError(f"no gradient beside {[g.gradient_func for g in named]}")
 
     monkeypatch.setattr(function_body, "find_service", lambda *_: reject)

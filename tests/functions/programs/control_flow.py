@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import headrace.graph as hr
-from headrace.graph.functions import Defun
+from headrace.graph.functions import Defun, For, If
 from programs.case import Run, X, close, program
 
 
@@ -41,6 +41,96 @@ def a_branch_in_a_function() -> list[Run]:
     y = f(x)
     fetches = [y, *hr.gradients(y, x)]
     return [Run(fetches, [4, 4], {x: 2.0}), Run(fetches, [1.5, 3], {x: 0.5})]
+
+
+@program
+def random_numbers_in_branches_of_a_function() -> list[Run]:
+    def product(x):
+        n = hr.constant(2)
+        return hr.while_loop(
+            lambda i, a: i < n,
+            lambda i, a: (i + 1, a * x * hr.random_uniform([], 0.9, 1.1)),
+            [0, hr.constant(1.0)],
+        )[1]
+
+    @hr.function
+    def f(x):
+        inner = lambda: hr.cond(x > 2.0, lambda: product(x), lambda: x * hr.random_uniform([]))  # noqa: E731
+        return hr.cond(x > 1.0, inner, lambda: x * 3.0)
+
+    x = hr.placeholder(hr.float32, [])
+    y = f(x)
+    (first,) = hr.gradients(y, x)
+    (second,) = hr.gradients(first, x)
+
+    def times(power):
+        def check(x, y, first, second):
+            close(first, power * y / x)
+            close(second, power * (power - 1) * y / x**2)
+
+        return check
+
+    fetches = [x, y, first, second]
+    return [
+        Run(fetches, times(2), {x: 3.0}),
+        Run(fetches, times(1), {x: 1.5}),
+        Run(fetches, [0.5, 1.5, 3.0, 0.0], {x: 0.5}),
+    ]
+
+
+@program
+def loops_of_one_name_in_both_branches() -> list[Run]:
+    def power(n):
+        @Defun(hr.float32)
+        def f(x):
+            return hr.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a * x), [0, x])[1]
+
+        return f
+
+    x = hr.placeholder(hr.float32, [])
+    (y,) = If(x > 1.0, [x], power(1), power(2))
+    fetches = [y, *hr.gradients(y, x)]
+    return [Run(fetches, [4, 4], {x: 2.0}), Run(fetches, [0.125, 0.75], {x: 0.5})]
+
+
+@program
+def a_for_in_a_for() -> list[Run]:
+    @Defun(hr.int32, hr.float32)
+    def inner(i, a):
+        return a * a
+
+    @Defun(hr.int32, hr.float32)
+    def outer(i, a):
+        return For(0, 2, 1, [a], inner)[0]
+
+    x = hr.constant(1.1)
+    (y,) = For(0, 2, 1, [x], outer)
+    return [Run([y, *hr.gradients(y, x)], [1.1**16, 16 * 1.1**15])]
+
+
+@program
+def a_call_waits_for_effects_in_loops_and_branches() -> list[Run]:
+    v = hr.Variable(1.0, use_resource=True)
+
+    @hr.function
+    def change(x):
+        def body(i):
+            add = hr.cond(x > 0.0, lambda: v.assign_add(x), lambda: v.assign_sub(x))
+            with hr.control_dependencies([add]):
+                return hr.while_loop(lambda j: j < 1, lambda j: j + 1, [0]) + i
+
+        return hr.while_loop(lambda i: i < 3, body, [0])
+
+    def after(x):
+        def body(i):
+            with hr.control_dependencies([change(x).op]):
+                return i + 1
+
+        loop = hr.while_loop(lambda i: i < 2, body, [0])
+        with hr.control_dependencies([loop]):
+            return v.read_value()
+
+    return [Run([after(hr.constant(-1.0))], [7])]
 
 
 @program

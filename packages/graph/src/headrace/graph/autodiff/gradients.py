@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import enum
 import os
-from collections.abc import Callable, Iterator, MappingView, Sequence
+from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import resource
@@ -117,7 +117,10 @@ def gradients(
 
 
 def differentiate(
-    pairs: Sequence[tuple[Tensor, Any]], xs: Sequence[Tensor], stops: set[Tensor]
+    pairs: Sequence[tuple[Tensor, Any]],
+    xs: Sequence[Tensor],
+    stops: set[Tensor],
+    replaced: Mapping[Tensor, Tensor],
 ) -> list[Any]:
     """Returns the gradients of xs for given gradients of ys, without the checks of `gradients`.
 
@@ -125,8 +128,11 @@ def differentiate(
       pairs: (y, gradient of y); y may be a TensorList.
       xs: tensors, of any dtype that has a gradient.
       stops: tensors to treat as constants.
+      replaced: tensors that operations read, and what they count as reading instead.
+    Returns: the gradients; those of values in a branch are in the branch.
     """
-    builder = _GradientBuilder(xs, _Options(stops, False, False))
+    options = _Options(stops, False, False, in_branches=True, replaced=replaced)
+    builder = _GradientBuilder(xs, options)
     for y, grad in pairs:
         builder.continue_from(y, grad)
     builder.run()
@@ -159,6 +165,8 @@ class _Options:
     stops: set[Tensor]
     colocate: bool
     gate: bool
+    in_branches: bool = False  # whether gradients of what is in a branch belong to the branch
+    replaced: Mapping[Tensor, Tensor] = dataclasses.field(default_factory=dict)
 
 
 class _GradientBuilder:
@@ -181,7 +189,7 @@ class _GradientBuilder:
     ) -> None:
         self._xs = set(xs)
         self._options = options
-        self._units = Units(loop)
+        self._units = Units(loop, options.replaced)
         self._gradient_loop = gradient_loop
         self._ys: list[Tensor] = []
         self._partials: dict[Tensor, list[Any]] = collections.defaultdict(list)
@@ -270,11 +278,13 @@ class _GradientBuilder:
             self._visit(node, grads, between)
 
     def _branch_of(self, context: ControlFlowContext | None) -> CondContext | None:
-        """Returns where the gradient of what is in a branch, in a loop's body, belongs.
+        """Returns where the gradient of what is in a branch, in a loop or a function, belongs.
 
-        What is computed there is known to be missing in iterations that take the other branch.
+        What is computed there is known to be missing in runs that take the other branch.
         """
-        if not self._units.is_body or not isinstance(context, CondContext):
+        if not (self._units.is_body or self._options.in_branches) or not isinstance(
+            context, CondContext
+        ):
             return None
         if self._gradient_loop is not None:
             found = self._gradient_loop.branch(context)
@@ -288,7 +298,7 @@ class _GradientBuilder:
         known = {t: g for t, g in grads.items() if g is not None and t not in self._options.stops}
         if not known or not loop.back_prop:
             return
-        enters = active_enters(loop, known, lambda t: self._units.of(t.op.inputs[0].op) in between)
+        enters = active_enters(loop, known, self._requested(between))
         if not enters:
             return
 
@@ -304,7 +314,12 @@ class _GradientBuilder:
             found = loop_gradient(loop, enters, known, differentiate)
         for enter, grad in zip(enters, found, strict=True):
             if grad is not None:
-                self._partials[enter.op.inputs[0]].append(grad)
+                self._partials[self._units.source(enter.op.inputs[0])].append(grad)
+
+    def _requested(self, between: set[Unit]) -> Callable[[Tensor], bool]:
+        """Returns whether the gradient of what an Enter reads is requested."""
+        source = self._units.source
+        return lambda enter: self._units.of(source(enter.op.inputs[0]).op) in between
 
     def _context_for(self, loop: WhileContext) -> Any:
         """Returns the context for the gradient of a loop: the branch that the loop is in."""
@@ -340,7 +355,8 @@ class _GradientBuilder:
             )
         if self._options.gate and sum(g is not None for g in result) > 1:
             result = _gated(result)
-        for source, grad in zip(node.inputs, result, strict=True):
+        for read, grad in zip(node.inputs, result, strict=True):
+            source = self._units.source(read)
             if grad is not None and self._units.of(source.op) in between:
                 _check_shape(node, source, grad)
                 self._partials[source].append(grad)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import variant
@@ -19,10 +19,16 @@ class Units:
 
     Args:
       loop: the loop, or None.
+      replaced: tensors of branches that operations read, and what they count as reading instead:
+        Switches of a Merge, which is an argument of the function.
     """
 
-    def __init__(self, loop: WhileContext | None) -> None:
+    def __init__(
+        self, loop: WhileContext | None, replaced: Mapping[Tensor, Tensor] | None = None
+    ) -> None:
         self._loop = loop
+        self._replaced = replaced or {}
+        self._ends = {_merge_behind(t) for t in self._replaced.values()}
         self._sources: dict[Unit, list[Unit]] = {}
 
     @property
@@ -59,8 +65,14 @@ class Units:
     def inputs(self, unit: Unit) -> Sequence[Tensor]:
         """Returns the tensors that a unit reads."""
         if isinstance(unit, WhileContext):
-            return [t.op.inputs[0] for t in loop_sources(unit)]
-        return () if self.is_boundary(unit) else unit.inputs
+            return [self.source(t.op.inputs[0]) for t in loop_sources(unit)]
+        if self.is_boundary(unit) or unit in self._ends:
+            return ()
+        return [self.source(t) for t in unit.inputs] if self._replaced else unit.inputs
+
+    def source(self, tensor: Tensor) -> Tensor:
+        """Returns the tensor that the gradient of a read of `tensor` belongs to."""
+        return self._replaced.get(tensor, tensor)
 
     def in_order(self, starts: Iterable[Unit]) -> list[Unit]:
         """Returns all units that lead to `starts`, each after its sources."""
@@ -82,6 +94,13 @@ class Units:
                     order.append(unit)
                     stack.pop()
         return order
+
+
+def _merge_behind(tensor: Tensor) -> Operation:
+    node = tensor.op
+    while node.type == "Switch":
+        node = node.inputs[0].op
+    return node
 
 
 def active_enters(

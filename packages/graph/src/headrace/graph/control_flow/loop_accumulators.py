@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.formats.dtypes import variant
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.context import CondContext, WhileContext, output_context
+from headrace.graph.control_flow.branch_values import branches_around, merged_outside
+from headrace.graph.control_flow.context import WhileContext
 from headrace.graph.control_flow.loop_variables import LoopVariable
 from headrace.graph.framework.operation import Tensor
 
@@ -52,15 +52,14 @@ class LoopAccumulators:
         if value not in self._lists:
             loop = self._loop
             dtype = value.dtype.base_dtype
-            in_branch = isinstance(output_context(value.op), CondContext)
-            shape = element_shape(None if in_branch else value)
+            shape = element_shape(None if branches_around(value) else value)
             start = self._outside(
                 lambda: op("EmptyTensorList", shape(), constant(-1), element_dtype=dtype)
             )
             kept = LoopVariable(loop, start, ())
             kept.open()
             with loop.graph.control_dependencies(None), loop:
-                whole = _alive(value, loop)
+                whole = merged_outside(value)
                 following = op("TensorListPushBack", kept.value, whole)
             self._lists[value] = kept.close(following)
         return self._lists[value]
@@ -77,24 +76,3 @@ def element_shape(value: Tensor | None) -> Any:
     if shape is None:
         return lambda: constant(-1)
     return lambda: constant([-1 if d is None else d for d in shape], "int32", [len(shape)])
-
-
-def _alive(value: Tensor, loop: WhileContext) -> Tensor:
-    """Merges a value of a branch with an empty tensor, so that it is alive in every iteration."""
-    context = output_context(value.op)
-    graph = loop.graph
-    while isinstance(context, CondContext):
-        outer = context.outer_context
-        # An Exit of a loop in the branch is known to the branch only.
-        context._add_known_values([value])
-        with graph.control_dependencies(None), graph._in_context(outer):
-            empty = op("Switch", _empty(value.dtype.base_dtype), context.pred)[1 - context.branch]
-            merged = op("Merge", [value, empty])[0]
-        value, context = merged, outer
-    return value
-
-
-def _empty(dtype: Any) -> Tensor:
-    if dtype is variant:
-        return op("EmptyTensorList", constant(-1), constant(-1), element_dtype="float32")
-    return constant([], dtype, [0])

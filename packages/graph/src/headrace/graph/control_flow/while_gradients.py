@@ -14,6 +14,7 @@ from headrace.formats.dtypes import resource, variant
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.branch_values import branches_around
 from headrace.graph.control_flow.context import (
     CondContext,
     ControlFlowContext,
@@ -104,11 +105,7 @@ class GradientWhileContext(WhileContext):
         kept = accumulators_of(self.forward).list_of(value)
         variable = LoopVariable(self, kept, ())
         variable.open()
-        context = output_context(value.op)
-        branches = []
-        while isinstance(context, CondContext):
-            branches.append(context)
-            context = context.outer_context
+        branches = branches_around(value)
         dtype = value.dtype.base_dtype
         shape = element_shape(None if branches else value)
         rest, found = op("TensorListPopBack", variable.value, shape(), element_dtype=dtype)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from headrace.formats.dtypes import resource, string, variant
-from headrace.graph.builder.conversion import constant
+from headrace.formats.dtypes import resource
 from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.branch_values import empty_value
 from headrace.graph.framework.attributes import AttrSet
 from headrace.graph.framework.function_library import function_lock
 from headrace.graph.framework.op_registry import gradient
@@ -100,7 +100,7 @@ def _branch(node: Operation, attr: Any) -> _Branch:
         if inner._shape is None:
             inner._shape = outer._shape
     found = body_gradient(body, function.name)
-    return _Branch(function.name, found, cuts_of(found, function.name))
+    return _Branch(function.name, found, cuts_of(found))
 
 
 def _return_cuts(node: Operation, attrs: tuple[str, ...], branches: list[_Branch]) -> None:
@@ -111,18 +111,16 @@ def _return_cuts(node: Operation, attrs: tuple[str, ...], branches: list[_Branch
         with body.graph.as_default(), body.graph.control_dependencies(None):
             before = len(body.graph._ops)
             more = [
-                tensor if other is branch else _stand_in(tensor)
+                tensor if other is branch else empty_value(tensor.dtype)
                 for other in branches
                 for tensor in other.cuts
             ]
             added = body.graph._ops[before:]
             whole = forward_body(branch.gradient.body, branch.cuts)
-            body = FunctionBody(
-                body.graph,
-                body.inputs,
-                [*body.outputs, *more],
-                sorted({*whole.operations, *added}, key=lambda n: n._id),
-                body.control_outputs,
+            body = dataclasses.replace(
+                body,
+                outputs=[*body.outputs, *more],
+                operations=sorted({*whole.operations, *added}, key=lambda n: n._id),
             )
             functions.append(make_function(body, f"__forward_{branch.name}"))
     for function in functions:
@@ -140,17 +138,6 @@ def _return_cuts(node: Operation, attrs: tuple[str, ...], branches: list[_Branch
     values |= _plain_function_attrs(attrs, functions)
     out_types = tuple([t.dtype for t in functions[0].body.outputs])
     set_outputs(node, AttrSet(node.type, template_of(node.type).signature, values, out_types))
-
-
-def _stand_in(tensor: Tensor) -> Tensor:
-    """Returns a value for the place of a cut of another branch: of its dtype, not of its shape."""
-    dtype = tensor.dtype.base_dtype
-    if dtype is resource:
-        return op("VarHandleOp", dtype="float32", shape=(), shared_name="unused")
-    if dtype is variant:
-        return op("EmptyTensorList", constant(-1), constant(-1), element_dtype="float32")
-    value: Any = "" if dtype is string else False if dtype.name == "bool" else 0
-    return constant(value, dtype)
 
 
 def _backward(branches: list[_Branch], at: int, wanted: list[int]) -> Any:
@@ -173,7 +160,8 @@ def _backward(branches: list[_Branch], at: int, wanted: list[int]) -> Any:
         inputs = [*body.inputs, *found.dys, *cuts]
         operations = found.operations(outputs, branch.cuts)
         return make_function(
-            FunctionBody(graph, inputs, outputs, operations), f"__backward_{branch.name}"
+            FunctionBody(graph, inputs, outputs, operations, replaced=found.replaced),
+            f"__backward_{branch.name}",
         )
 
 

@@ -57,7 +57,7 @@ def call_gradient(body: FunctionBody, name: str) -> CallGradient:
     """
     with function_lock:
         found = body_gradient(body, name)
-        cuts = cuts_of(found, name)
+        cuts = cuts_of(found)
         outputs = list(dict.fromkeys([*body.outputs, *cuts]))
         forward = None
         with body.graph.as_default():
@@ -68,7 +68,8 @@ def call_gradient(body: FunctionBody, name: str) -> CallGradient:
             operations = found.operations(wanted, cuts)
             inputs, arguments = _arguments(found, cuts, outputs, operations, wanted)
             backward = make_function(
-                FunctionBody(body.graph, inputs, wanted, operations), f"__backward_{name}"
+                FunctionBody(body.graph, inputs, wanted, operations, replaced=found.replaced),
+                f"__backward_{name}",
             )
     return CallGradient(forward, backward, arguments, found.grads)
 

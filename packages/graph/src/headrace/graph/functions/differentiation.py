@@ -8,7 +8,7 @@ and loops. The call itself returns those too, and passes them on.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.formats.dtypes import float32, resource, variant
@@ -17,6 +17,7 @@ from headrace.graph.autodiff.gradients import differentiate
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.branch_values import branches_around, merged_outside
 from headrace.graph.control_flow.context import WhileContext
 from headrace.graph.framework.constant_value import handle_data
 from headrace.graph.framework.operation import Operation, Tensor
@@ -38,11 +39,13 @@ class BodyGradient:
       body: the body.
       dys: a placeholder per output of the body, for its gradient.
       grads: per input of the body a Tensor, IndexedSlices or None.
+      replaced: values of branches that the gradient gets from the call, and what it reads instead.
     """
 
     body: FunctionBody
     dys: list[Tensor]
     grads: list[Any]
+    replaced: dict[Tensor, Tensor] = dataclasses.field(default_factory=dict)
 
     def wanted(self) -> list[Tensor]:
         """Returns the tensors of the gradients."""
@@ -50,7 +53,8 @@ class BodyGradient:
 
     def operations(self, outputs: Iterable[Tensor], cuts: Iterable[Tensor]) -> list[Operation]:
         """Returns the operations that compute outputs from the inputs, the dys and the cuts."""
-        return _needed(self.body, outputs, [*self.body.inputs, *self.dys, *cuts])
+        stop = [*self.body.inputs, *self.dys, *cuts]
+        return _needed(self.body, outputs, stop, self.replaced)
 
 
 def parts_of(grad: Any) -> list[Tensor]:
@@ -88,8 +92,9 @@ def body_gradient(body: FunctionBody, name: str) -> BodyGradient:
         ]
         xs = [t for t in body.inputs if has_gradient(t)]
         with graph.name_scope("gradients") as scope, gradient_call(scope):
-            found = dict(zip(xs, differentiate(pairs, xs, set(body.inputs)), strict=True))
-    return BodyGradient(body, dys, [found.get(t) for t in body.inputs])
+            stops = set(body.inputs)
+            found = dict(zip(xs, differentiate(pairs, xs, stops, body.replaced), strict=True))
+    return BodyGradient(body, dys, [found.get(t) for t in body.inputs], dict(body.replaced))
 
 
 def _check_loops(body: FunctionBody, name: str) -> None:
@@ -102,57 +107,70 @@ def _check_loops(body: FunctionBody, name: str) -> None:
             )
 
 
-def cuts_of(gradient: BodyGradient, name: str) -> list[Tensor]:
+def cuts_of(gradient: BodyGradient) -> list[Tensor]:
     """Returns what the gradient must get from the call: results of stateful nodes and of loops.
 
-    Args:
-      name: name of the function, for errors.
-    Raises: LookupError for a stateful operation, such as a random one, in a branch.
+    The value of a branch leaves it by Merges; the gradient reads it behind Switches.
     """
     body = gradient.body
-    loops = {c for node in body.operations if (c := _outermost_loop(node)) is not None}
     mine = set(body.operations)
+    loops = {_outermost_loop(node) for node in body.operations}
     wanted = gradient.wanted()
     cuts: dict[Tensor, None] = {}
     while True:
         operations = gradient.operations(wanted, cuts)
-        new = [t for node in operations for t in _cut(node, mine, loops, cuts)]
         read = {t for node in operations for t in node.inputs} | set(wanted)
-        new = [t for t in dict.fromkeys(new) if t in read]
+        cut = [node for node in operations if _is_cut(node, mine, loops)]
+        new = [t for node in cut for t in node.outputs if t in read]
+        new = [t for t in new if t not in cuts and t not in gradient.replaced]
         if not new:
             break
-        cuts.update(dict.fromkeys(new))
-    for node in gradient.operations(wanted, cuts):
-        if node in mine and is_stateful(node) and node.type not in _READS:
-            raise LookupError(
-                f"function '{name}': {node.type} '{node.name}' is stateful and in a branch, so "
-                "that its result cannot be passed to the gradient: move it out of the hr.cond"
-            )
+        for tensor in new:
+            cuts[_outside(gradient, tensor)] = None
     return list(cuts)
 
 
-def _cut(node: Operation, mine: set[Operation], loops: set[Any], cuts: Any) -> list[Tensor]:
-    if node.type in ("Exit", "RefExit"):
-        loop = node._context
-        if loop in loops and loop.outer_context is None:
-            return [t for t in node.outputs if t not in cuts]
-        return []
-    if node not in mine or not is_stateful(node) or node._context is not None:
-        return []
+def _is_cut(node: Operation, mine: set[Operation], loops: set[WhileContext | None]) -> bool:
+    """Returns whether the gradient gets the results of a node from the call."""
+    loop = _outermost_loop(node)
+    if loop is not None:
+        is_exit = node.type in ("Exit", "RefExit") and node._context is loop
+        return is_exit and loop in loops
+    if node not in mine or not is_stateful(node):
+        return False
     if node.type == "VarHandleOp":  # it names the same variable wherever it runs
-        return []
-    return [t for t in node.outputs if t not in cuts]
+        return False
+    return node._context is None or node.type not in _READS
 
 
-def _outermost_loop(node: Operation) -> Any:
-    context = node._context
-    while context is not None and context.outer_context is not None:
+def _outside(gradient: BodyGradient, tensor: Tensor) -> Tensor:
+    """Returns what a call can return of a tensor, which may be in a branch."""
+    branches = branches_around(tensor)
+    if not branches:
+        return tensor
+    graph = gradient.body.graph
+    with graph.as_default(), graph.control_dependencies(None), graph._in_context(None):
+        merged = found = merged_outside(tensor)
+        for branch in reversed(branches):
+            found = op("Switch", found, branch.pred)[branch.branch]
+    gradient.replaced[tensor] = found
+    return merged
+
+
+def _outermost_loop(node: Operation) -> WhileContext | None:
+    found, context = None, node._context
+    while context is not None:
+        if isinstance(context, WhileContext):
+            found = context
         context = context.outer_context
-    return context if isinstance(context, WhileContext) else None
+    return found
 
 
 def _needed(
-    body: FunctionBody, outputs: Iterable[Tensor], inputs: Iterable[Tensor]
+    body: FunctionBody,
+    outputs: Iterable[Tensor],
+    inputs: Iterable[Tensor],
+    replaced: Mapping[Tensor, Tensor] | None = None,
 ) -> list[Operation]:
     """Returns the operations that outputs depend on, in order of creation.
 
@@ -160,6 +178,7 @@ def _needed(
     it already.
     """
     stop = set(inputs)
+    replaced = replaced or {}
     mine = set(body.operations)
     found: set[Operation] = set()
     ahead = [t.op for t in outputs if t not in stop]
@@ -168,7 +187,7 @@ def _needed(
         if node in found:
             continue
         found.add(node)
-        ahead.extend([t.op for t in node.inputs if t not in stop])
+        ahead.extend([replaced.get(t, t).op for t in node.inputs if t not in stop])
         ahead.extend(
             [
                 c
@@ -187,11 +206,10 @@ def forward_body(body: FunctionBody, cuts: Iterable[Tensor]) -> FunctionBody:
     returned = set(body.outputs)
     more = [t for t in cuts if t not in returned]
     mine = set(body.operations)
-    added = [n for n in _needed(body, more, body.inputs) if n not in mine]
+    added = [n for n in _needed(body, more, body.inputs, body.replaced) if n not in mine]
     operations = sorted([*body.operations, *added], key=lambda node: node._id)
-    return FunctionBody(
-        body.graph, body.inputs, [*body.outputs, *more], operations, body.control_outputs
-    )
+    outputs = [*body.outputs, *more]
+    return dataclasses.replace(body, outputs=outputs, operations=operations)
 
 
 def zeros_of(tensor: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.graph.framework.function_library import LibraryFunction, called_names
@@ -23,6 +23,7 @@ class FunctionBody:
       outputs: the tensors that are results.
       operations: the operations.
       control_outputs: operations that every call runs.
+      replaced: tensors that the operations read, and what they read instead in this function.
     """
 
     graph: Any
@@ -30,11 +31,18 @@ class FunctionBody:
     outputs: list[Tensor]
     operations: list[Operation]
     control_outputs: list[Operation] = dataclasses.field(default_factory=list)
+    replaced: Mapping[Tensor, Tensor] = dataclasses.field(default_factory=dict)
 
     def definition(self, name: str, out_names: Sequence[str] | None = None) -> Any:
         """Returns the FunctionDef message."""
         return graph_to_function_def(
-            name, self.operations, self.inputs, self.outputs, out_names, self.control_outputs
+            name,
+            self.operations,
+            self.inputs,
+            self.outputs,
+            out_names,
+            self.control_outputs,
+            self.replaced,
         )
 
 

@@ -47,7 +47,8 @@ def _whole(body: FunctionBody, name: str) -> LibraryFunction:
         inputs = [*body.inputs, *gradient.dys]
         operations = gradient.operations(outputs, ())
         return make_function(
-            FunctionBody(body.graph, inputs, outputs, operations), f"__gradient_{name}"
+            FunctionBody(body.graph, inputs, outputs, operations, replaced=gradient.replaced),
+            f"__gradient_{name}",
         )
 
 

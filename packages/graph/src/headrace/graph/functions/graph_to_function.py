@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.formats import op_catalogue
@@ -22,6 +22,7 @@ def graph_to_function_def(
     outputs: Sequence[Tensor],
     out_names: Sequence[str] | None = None,
     control_outputs: Sequence[Operation] = (),
+    replaced: Mapping[Tensor, Tensor] | None = None,
 ) -> Any:
     """Returns operations of a graph as a FunctionDef message.
 
@@ -32,10 +33,13 @@ def graph_to_function_def(
       outputs: tensors that become results.
       out_names: names of the results; by default those of the operations.
       control_outputs: operations of the body that every call runs.
+      replaced: tensors that operations read, and what they read instead in the function.
     Raises: ValueError for out_names of another number than outputs or with duplicates, or an
       operation that reads a tensor from outside of the body.
     """
-    return _Writer(name, inputs).write(operations, outputs, out_names, control_outputs)
+    return _Writer(name, inputs, replaced or {}).write(
+        operations, outputs, out_names, control_outputs
+    )
 
 
 class _Writer:
@@ -45,12 +49,15 @@ class _Writer:
     output is "node:output:index", where index counts the tensors of that output.
     """
 
-    def __init__(self, name: str, inputs: Sequence[Tensor]) -> None:
+    def __init__(
+        self, name: str, inputs: Sequence[Tensor], replaced: Mapping[Tensor, Tensor]
+    ) -> None:
         from headrace.formats.proto.graph_pb2 import FunctionDef
 
         self._message = FunctionDef()
         self._message.signature.name = name
         self._inputs = inputs
+        self._replaced = replaced
         self._used: set[str] = set()
         self._texts: dict[Tensor, str] = {}
         self._nodes: dict[Operation, str] = {}
@@ -130,7 +137,7 @@ class _Writer:
             self._message.signature.is_stateful = True
 
     def _text(self, tensor: Tensor, reader: Operation) -> str:
-        text = self._texts.get(tensor)
+        text = self._texts.get(self._replaced.get(tensor, tensor))
         if text is None:
             raise ValueError(
                 f"function '{self._message.signature.name}': {reader.type} '{reader.name}' reads "

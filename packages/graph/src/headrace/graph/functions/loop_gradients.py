@@ -40,7 +40,7 @@ def _while(node: Operation, *grads: Any) -> list[Any]:
             lambda *values: _as_bool(call(condition, arguments(values))[0]),
             following,
             [inputs[i] for i in changing],
-            shape_invariants=[node.outputs[i]._shape for i in changing],
+            shape_invariants=[_invariant(inputs[i], node.outputs[i]) for i in changing],
             parallel_iterations=node.get_attr("parallel_iterations"),
             return_same_structure=True,
         )
@@ -72,6 +72,14 @@ def _for(node: Operation, *grads: Any) -> list[Any]:
         )[1:]
 
     return _gradient(node, f"__for_{step.name}", build, grads)
+
+
+def _invariant(start: Tensor, end: Tensor) -> Any:
+    """Returns what is known of the shapes of a variable in all iterations."""
+    one, other = start._shape, end._shape
+    if one is None or other is None or len(one) != len(other):
+        return None
+    return tuple([m if m == n else None for m, n in zip(one, other, strict=True)])
 
 
 def _function(node: Operation, attr: str) -> Any:

@@ -13,6 +13,7 @@ from headrace.formats.op_signature import NO_DEFAULT, TYPE_NAMES, Arg, Signature
 from headrace.formats.proto.graph_pb2 import FunctionDef, FunctionDefLibrary, GraphDef, NodeDef
 from headrace.formats.proto.op_pb2 import AttrValue, NameAttrList
 from headrace.formats.services import find_service
+from headrace.runtime.graph.effect_ends import ends_of
 
 Attrs = Mapping[str, AttrValue]
 
@@ -132,9 +133,7 @@ class FunctionLibrary:
         name = self._gradients.get(key)
         if name is None:
             differentiate = find_service("headrace.function_gradients", "autodiff")
-            library = FunctionDefLibrary(function=self._functions.values())
-            for of, gradient in self._named_gradients.items():
-                library.gradient.add(function_name=of, gradient_func=gradient)
+            library = self._library_of(function.name)
             try:
                 wire = differentiate(library.SerializeToString(), key)
             except LookupError as error:
@@ -143,6 +142,16 @@ class FunctionLibrary:
             self.add({f.signature.name: f for f in made.function})
             name = self._gradients[key] = made.function[0].signature.name
         return name
+
+    def _library_of(self, name: str) -> FunctionDefLibrary:
+        """Returns the functions that the gradient of a function may call, and their gradients."""
+        library = FunctionDefLibrary()
+        for function in self.reachable(name, gradients=True):
+            library.function.append(function)
+            gradient = self._named_gradients.get(function.signature.name)
+            if gradient is not None:
+                library.gradient.add(function_name=function.signature.name, gradient_func=gradient)
+        return library
 
     def signature(self, op: str) -> Signature:
         """Returns the signature of a function or of an op of the catalogue."""
@@ -173,8 +182,8 @@ class FunctionLibrary:
             [dtype for arg in signature.outputs for dtype in _dtypes(arg, attrs, error)],
         )
 
-    def reachable(self, name: str) -> list[FunctionDef]:
-        """Returns a function and those that its body calls, directly or not."""
+    def reachable(self, name: str, gradients: bool = False) -> list[FunctionDef]:
+        """Returns a function and those that it calls; also their named gradients, if asked for."""
         found: dict[str, FunctionDef] = {}
         names = [name]
         while names:
@@ -182,6 +191,8 @@ class FunctionLibrary:
             if definition is None or name in found:
                 continue
             found[name] = definition
+            if gradients and name in self._named_gradients:
+                names.append(self._named_gradients[name])
             for node in definition.node_def:
                 names += [node.op, *called_by(node)]
         return list(found.values())
@@ -420,6 +431,8 @@ class _Instantiation:
             if key == "_class":
                 continue  # locations name nodes of the function; the body has one device
             self._copy_attr(node.attr[key], value, source.name)
+        if "frame_name" in node.attr:  # frames of one name are one, also those of two calls
+            node.attr["frame_name"].s = f"{self.call}/".encode() + node.attr["frame_name"].s
         if self.library.is_effect(source):
             self.body.effects.append(node.name)
 
@@ -474,7 +487,9 @@ class _Instantiation:
         names = [f"{self.call}/{name}" for name in self.definition.control_ret.values()]
         effects = dict.fromkeys([*self.body.effects, *names])
         self.body.effects = list(effects)
-        ends = dict.fromkeys([*effects, *(t.rpartition(":")[0] or t for t in self.body.outputs)])
+        inner = [name.removeprefix(f"{self.call}/") for name in effects]
+        waits = [f"{self.call}/{name}" for name in ends_of(self.definition.node_def, inner)]
+        ends = dict.fromkeys([*waits, *(t.rpartition(":")[0] or t for t in self.body.outputs)])
         self.body.done = self.body.add(f"{self.call}/_done", "NoOp", [f"^{end}" for end in ends])
 
 
