@@ -9,6 +9,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.graph.framework.default_graph import count_nodes, counted_as, get_seed
+from headrace.graph.ops.matmul.einsum_nodes import einsum_nodes
 
 NODES = {
     "m.random_normal([3])": 6,
@@ -131,6 +132,35 @@ NODES = {
     "m.TensorArray(m.float32,size=2).unstack(y).stack()": 16,
     "m.TensorArray(m.float32,size=2).split(y,[1,1]).concat()": 6,
     "m.TensorArray(m.float32,size=2).write(0,1.0).read(0)": 7,
+    "m.einsum('ij,ij->i',s,s)": 7,
+    "m.tensordot(m.placeholder(m.float32),x,1)": 60,
+    "m.zeros([i,3])": 8,
+    "m.one_hot([1,2],5,1.,0.)": 7,
+    "m.sort(s)": 10,
+    "m.argsort(s,0)": 12,
+    "m.meshgrid(s[0],s[0])": 26,
+    "m.repeat(s[0],2)": 26,
+    "m.confusion_matrix([0,1],[1,1])": 64,
+    "m.nn.zero_fraction(s)": 26,
+    "m.reduce_logsumexp(s,1)": 14,
+    "m.case([(i>0,lambda:s)])": 35,
+    "m.nn.swish(s)": 4,
+    "m.nn.atrous_conv2d(m.placeholder(m.float32,[None,8,None,3]),m.zeros([2,2,3,5]),2,'SAME')": 78,
+    "m.layers.conv2d_transpose(m.placeholder(m.float32,[None,4,4,3]),4,3,2,'same')": 40,
+    "m.losses.mean_squared_error(s,s,s)": 21,
+    "m.losses.mean_squared_error(x,x,x)": 146,
+    "m.losses.mean_squared_error(m.placeholder(m.float32),s)": 155,
+    "m.losses.mean_pairwise_squared_error(s,s)": 61,
+    "m.image.flip_left_right(y)": 3,
+    "m.image.random_flip_left_right(x[...,None])": 52,
+    "m.image.resize_image_with_crop_or_pad(m.placeholder(m.uint8,[None,None,3]),2,2)": 177,
+    "m.image.central_crop(y,.5)": 4,
+    "m.image.rot90(y)": 63,
+    "m.image.grayscale_to_rgb(y[...,None])": 18,
+    "m.image.decode_image('')": 78,
+    "m.signal.frame(s,2,1)": 67,
+    "m.signal.hann_window(4)": 24,
+    "m.layers.dropout(s,.5,training=i>0)": 26,
 }
 
 
@@ -148,6 +178,19 @@ def test_a_call_counts_as_tensorflows(call, graph):
     start = graph._last_id
     eval(call, names)
     assert graph._last_id - start == NODES[call]
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [
+        ("i...,j->ij", [[2, 3], [4]]),
+        ("ii->i", [[2, 2]]),
+        ("i,i,i->", [[2]] * 3),
+        ("ij,j->i", [None, [2]]),
+    ],
+)
+def test_einsum_nodes_of_equations_that_tensorflow_builds_otherwise(equation, shapes):
+    assert einsum_nodes(equation, shapes) is None
 
 
 def test_counted_nodes_change_later_seeds(graph):

@@ -116,7 +116,7 @@ CASES = [
         _IMAGE,
         [1, 1],
         "VALID",
-        lambda hr: lambda x, **_: 2 * x,
+        lambda hr: lambda x, *_: 2 * x,
         gives=2 * _IMAGE,
     ),  # fmt: skip
     call("losses.softmax_cross_entropy", _P, _X, gives=-(_P * _LOG_P).sum()),

@@ -10,6 +10,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.assertion import Assert
 from headrace.graph.control_flow.cond import cond
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -76,6 +77,8 @@ def _nested_conds(preds: Any, functions: Any, default: Any, strict: bool) -> Any
 
 def _assert_last(preds: Any, function: Callable[[], Any], name: str) -> Callable[[], Any]:
     def last() -> Any:
+        # TensorFlow 1.15 also asserts that the other predicates are false.
+        count_nodes(19)
         message = f"None of conditions evaluated as True. Conditions: ({_names(preds)}), values:"
         with get_default_graph().control_dependencies(
             [Assert(preds[-1], [message, op("Pack", list(preds))], name="assert_one")]

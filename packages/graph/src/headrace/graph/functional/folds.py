@@ -8,6 +8,7 @@ from typing import Any
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.control_flow.while_loop import while_loop
 from headrace.graph.framework import nest
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.functional.rows import Rows, cached_variables, check_callable
 from headrace.graph.ops.tensor_arrays.tensor_array import TensorArray
@@ -84,6 +85,8 @@ def foldr(
         count = rows.count
         i = convert_to_tensor(count - 1 if initializer is None else count)
         first = rows.read(i) if initializer is None else initializer
+        if initializer is None and isinstance(count, int):
+            count_nodes(len(rows.dtypes))  # each read converts the number of the row
 
         def body(i: Any, a: Any) -> Any:
             i = i - 1

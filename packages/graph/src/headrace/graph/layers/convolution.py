@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
 from headrace.graph.layers.functional import functional, shown_with
@@ -124,6 +125,7 @@ class Conv(Layer):
             pads = [[0, 0] for _ in self.layout]
             pads[self.layout.index("W")] = [ahead, 0]
             inputs, padding = op("Pad", inputs, pads), "valid"
+        count_nodes(max(self.dilation_rate) == 1)  # TensorFlow 1.15 converts the rate
         result = convolution(
             inputs,
             self.kernel,

@@ -251,6 +251,7 @@ class BatchNormalization(Layer):
 
     def _virtual_batches(self, inputs: Tensor, training: Any) -> Tensor:
         rank = len(inputs.get_shape().as_list())
+        count_nodes(3 * (self._renormalization is not None) - 6 * bool(self.virtual_batch_size))
         others = [i for i in range(rank) if i not in self.axis]
         if self.virtual_batch_size:
             others.remove(1)

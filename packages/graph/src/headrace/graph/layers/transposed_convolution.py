@@ -69,7 +69,11 @@ class ConvTranspose(Conv):
 
     def call(self, inputs: Tensor) -> Tensor:
         """Maps [batch, *spatial, in] to [batch, *out spatial, filters]."""
-        with counted_as(28 if self.rank == 2 else 32):
+        valid = self.padding.lower() == "valid"
+        nodes = (24, 28)[valid] if self.rank == 2 else (26, 32)[valid]
+        if self.rank == 2 and self.layout.index("C") == 1:
+            nodes += (17, 20)[valid]  # channels move to the end and back
+        with counted_as(nodes):
             result = self._transposed(inputs)
         return self._add_bias_and_activation(result)
 

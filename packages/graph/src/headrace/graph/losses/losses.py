@@ -110,6 +110,7 @@ def _count_nonzero_weights(losses: Tensor, weights: Any, per_batch: bool = False
     with name_scope(None, "num_present", [losses, weights]) as scope:
         weights = cast(weights, float32)
         some = op("NotEqual", weights, constant(0.0))
+        count_nodes(4)  # TensorFlow 1.15 selects zeros and ones
         spread = broadcast_weights(op("Cast", some, DstT=float32), losses)
         if per_batch:
             axes = op("Range", 1, op("Rank", spread), 1)
@@ -117,14 +118,8 @@ def _count_nonzero_weights(losses: Tensor, weights: Any, per_batch: bool = False
         return reduce_sum(spread, name=scope)
 
 
-def _checks_of(weights: Any) -> int:
-    """Returns the number of nodes that TensorFlow checks and broadcasts scalar weights by."""
-    if isinstance(weights, (int, float)):
-        return 19
-    return 18 if isinstance(weights, Tensor) and weights.get_shape().ndims == 0 else 0
-
-
 def _mean(total: Tensor, count: Tensor) -> Tensor:
+    count_nodes(2)  # TensorFlow 1.15 sums the total once more
     return op("DivNoNan", total, count, name="value")
 
 
@@ -149,15 +144,15 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert_to_tensor(losses)
-        if reduction == _MEAN:
-            count_nodes(_checks_of(weights))
-        weights = cast(weights, float32)
+        check = assert_broadcastable(weights, losses)
         kind = losses.dtype.base_dtype
-        values = after(assert_broadcastable(weights, losses), cast(losses, float32))
+        values = after(check, cast(losses, float32))
+        weights = cast(weights, float32)
         result = op("Mul", values, weights)
         if reduction != Reduction.NONE:
             total = reduce_sum(result)
             if reduction == Reduction.MEAN:
+                count_nodes(2)  # the shape of the ones, and their value
                 result = _mean(total, reduce_sum(op("OnesLike", values) * weights))
             elif reduction == _MEAN:
                 result = _mean(total, _count_nonzero_weights(values, weights))
@@ -353,6 +348,7 @@ def mean_pairwise_squared_error(
         squares = op("Sum", op("Square", errors), axes, keep_dims=True)
         first = two * _mean(squares, op("Maximum", count - one, zero))
         total = op("Sum", errors, axes, keep_dims=True)
+        count_nodes(2)
         pairs = op("Maximum", count * (count - one), zero)
         second = two * op("DivNoNan", op("Square", total), pairs)
         loss = reduce_sum((first - second) * weights)

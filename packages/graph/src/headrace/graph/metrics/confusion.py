@@ -7,6 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype, float32
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
 from headrace.graph.losses.weight_broadcasting import squeeze_to_match
@@ -42,20 +43,37 @@ def confusion_matrix(
     with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
         squeezed, guessed, _ = squeeze_to_match(labels, predictions)
         squeezed, guessed = cast(squeezed, _INT64), cast(guessed, _INT64)
-        true = _checked(squeezed, "`labels` contains negative values")
-        guesses = _checked(guessed, "`predictions` contains negative values")
-        if num_classes is None:
-            top = op("Maximum", reduce_max(guesses), reduce_max(true))
-            classes = top + constant(1, dtype=_INT64)
-        else:
-            classes = cast(num_classes, _INT64)
-        if weights is None:
-            values = ones_like(guesses, dtype)
-        else:
-            guesses.get_shape().assert_is_compatible_with(_shape_of(weights))
-            values = cast(weights, dtype)
-        indices = op("Pack", [true, guesses], axis=1)
-        return op("ScatterNd", indices, values, op("Pack", [classes, classes]))
+        with counted_as(_matrix_nodes(squeezed, guessed, num_classes, weights, dtype)):
+            return _matrix(squeezed, guessed, num_classes, weights, dtype)
+
+
+def _matrix_nodes(labels: Tensor, guesses: Tensor, classes: Any, weights: Any, dtype: Any) -> int:
+    """Returns how many nodes TensorFlow 1.15 adds, checks included."""
+    unknown = sum(x.get_shape().ndims is None for x in (labels, guesses))
+    nodes = 60 if classes is None else 103 - isinstance(classes, Tensor)
+    if weights is not None:
+        given = isinstance(weights, Tensor)
+        nodes += (weights.dtype.base_dtype is not dtype if given else 2) - 3
+    return nodes + 6 * unknown
+
+
+def _matrix(
+    squeezed: Tensor, guessed: Tensor, num_classes: Any, weights: Any, dtype: Any
+) -> Tensor:
+    true = _checked(squeezed, "`labels` contains negative values")
+    guesses = _checked(guessed, "`predictions` contains negative values")
+    if num_classes is None:
+        top = op("Maximum", reduce_max(guesses), reduce_max(true))
+        classes = top + constant(1, dtype=_INT64)
+    else:
+        classes = cast(num_classes, _INT64)
+    if weights is None:
+        values = ones_like(guesses, dtype)
+    else:
+        guesses.get_shape().assert_is_compatible_with(_shape_of(weights))
+        values = cast(weights, dtype)
+    indices = op("Pack", [true, guesses], axis=1)
+    return op("ScatterNd", indices, values, op("Pack", [classes, classes]))
 
 
 def _shape_of(weights: Any) -> Any:

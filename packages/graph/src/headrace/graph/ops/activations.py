@@ -7,7 +7,7 @@ from typing import Any
 from headrace.formats.errors import InvalidArgumentError
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.default_graph import counted_as
+from headrace.graph.framework.default_graph import count_nodes, counted_as
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -60,6 +60,7 @@ def softsign(features: TensorLike, name: str | None = None) -> Tensor:
 def swish(features: TensorLike) -> Tensor:
     """Computes x * sigmoid(x). Source: Ramachandran et al. 2017."""
     x = convert_to_tensor(features)
+    count_nodes(2)  # TensorFlow 1.15 has a gradient of its own for it
     return x * sigmoid(x)
 
 

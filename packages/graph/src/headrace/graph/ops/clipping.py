@@ -8,7 +8,7 @@ from typing import Any
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.default_graph import count_nodes
+from headrace.graph.framework.default_graph import count_nodes, counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.reduction import reduce_mean, reduce_sum
@@ -105,15 +105,17 @@ def clip_by_average_norm(t: TensorLike, clip_norm: TensorLike, name: str | None 
     """Scales t down so that its L2 norm divided by its number of elements is at most clip_norm."""
     with name_scope(name or "clip_by_average_norm"):
         values = convert_to_tensor(t)
-        limit = convert_to_tensor(clip_norm, dtype=values.dtype.base_dtype)
-        norm = op("Sqrt", reduce_sum(values * values))
-        average = norm / op("Cast", op("Size", values), DstT=values.dtype.base_dtype)
-        return values * limit / op("Maximum", average, limit)
+        with counted_as(16 if isinstance(clip_norm, Tensor) else 18):
+            limit = convert_to_tensor(clip_norm, dtype=values.dtype.base_dtype)
+            norm = op("Sqrt", reduce_sum(values * values))
+            average = norm / op("Cast", op("Size", values), DstT=values.dtype.base_dtype)
+            return values * limit / op("Maximum", average, limit)
 
 
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """Returns the fraction of elements that are zero."""
     with name_scope(name or "zero_fraction"):
         x = convert_to_tensor(value, name="value")
-        zero = op("Equal", x, op("ZerosLike", x))
-        return reduce_mean(op("Cast", zero, DstT="float32"))
+        with counted_as(32 if x.get_shape().ndims is None else 26):
+            zero = op("Equal", x, op("ZerosLike", x))
+            return reduce_mean(op("Cast", zero, DstT="float32"))

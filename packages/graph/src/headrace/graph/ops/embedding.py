@@ -11,6 +11,7 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.control_flow_ops import identity
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import colocate_with, name_scope
 from headrace.graph.ops.clipping import clip_by_norm
@@ -81,6 +82,7 @@ def _from_parts(parts: list[Any], ids: Tensor, strategy: str, scope: str, max_no
     if row.is_fully_defined():
         rest: Any = constant(row.as_list(), dtype=_INT32)
     else:
+        count_nodes(1)
         rest = op("Slice", op("Shape", joined), [1], [-1])
     result = op("Reshape", joined, op("ConcatV2", [op("Shape", ids), rest], 0))
     result.set_shape(static)
@@ -103,7 +105,9 @@ def _partition_ids(parts: list[Any], flat: Tensor, strategy: str) -> tuple[Tenso
         raise ValueError(
             f"Unrecognized partition strategy: {strategy}. Must be one of either `mod` or `div`."
         )
-    sizes = [part.get_shape().as_list()[0] for part in parts]
+    count_nodes(1)
+    ranks = [part.get_shape().ndims for part in parts]
+    sizes = [None if None in ranks else part.get_shape().as_list()[0] for part in parts]
     if None not in sizes:
         total = constant(sum(sizes), dtype=flat.dtype.base_dtype)
     else:
@@ -179,6 +183,7 @@ def embedding_lookup_sparse(
         if combiner == "mean":
             divisor = op("SegmentSum", wide, rows)
         else:
+            count_nodes(1)  # the exponent 2
             divisor = op("Sqrt", op("SegmentSum", op("Square", wide), rows))
         return op("DivNoNan", total, divisor, name=scope)
 
@@ -205,6 +210,8 @@ def safe_embedding_lookup_sparse(
     parts = table_parts(embedding_weights)
     with name_scope(name, "embedding_lookup", [*parts, sparse_ids.values]) as scope:
         shape = sparse_ids.dense_shape
+        count_nodes(1 if default_id is None else 2)
+        count_nodes(0 if shape.get_shape().is_fully_defined() else 6)
         rank = sparse_ids.get_shape().ndims
         last = op("Sub", op("Size", shape), 1)
         before = op("Slice", shape, [0], op("ExpandDims", last, 0))

@@ -11,7 +11,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value, handle_data
-from headrace.graph.framework.default_graph import count_nodes
+from headrace.graph.framework.default_graph import count_nodes, counted_as
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import colocate_with, name_scope
@@ -71,7 +71,8 @@ def gather_nd(
     with name_scope(name, "BatchGatherNd", [params, indices]) as scope:
         params = convert_to_tensor(params, name="params")
         indices = convert_to_tensor(indices, name="indices")
-        return op("GatherNd", params, _with_batch(params, indices, int(batch)), name=scope)
+        with counted_as(65 + 11 * int(batch)):
+            return op("GatherNd", params, _with_batch(params, indices, int(batch)), name=scope)
 
 
 def _with_batch(params: Tensor, indices: Tensor, batch: int) -> Tensor:
@@ -100,7 +101,9 @@ def batch_gather(params: TensorLike, indices: TensorLike, name: str | None = Non
     rank = indices.get_shape().ndims
     if rank is None:
         raise ValueError("batch_gather: the rank of indices must be known")
-    return gather(params, indices, batch_dims=rank - 1, axis=rank - 1, name=name)
+    params = convert_to_tensor(params, name="params")
+    with counted_as(10 + rank * (rank + 14)):
+        return gather(params, indices, batch_dims=rank - 1, axis=rank - 1, name=name)
 
 
 def boolean_mask(

@@ -49,9 +49,12 @@ def softmax_cross_entropy_with_logits_v2(
         if rank is not None and not -rank <= place < rank:
             raise ValueError(f"axis {place} does not fit logits of shape {shape}")
         last = place == -1 or (rank is not None and place == rank - 1)
-        if rank == 2 and last and targets.get_shape().ndims == 2:
+        if rank == 2 and place == -1 and targets.get_shape().ndims == 2:
             count_nodes(30)  # what TensorFlow adds for other ranks
             return op("SoftmaxCrossEntropyWithLogits", logits, targets, name=scope)[0]
+        count_nodes(6)
+        if place != -1:
+            count_nodes(22 if last else 6)
         if not last:
             order = _to_the_end(op("Rank", logits), place)
             logits, targets = op("Transpose", logits, order), op("Transpose", targets, order)
@@ -198,6 +201,7 @@ def log_poisson_loss(
         z = convert_to_tensor(targets, dtype=c.dtype.base_dtype)
         result = op("Exp", c) - c * z
         if compute_full_loss:
+            count_nodes(1)
             half, two_pi = (constant(v, dtype=z.dtype.base_dtype) for v in (0.5, 6.283185307179586))
             stirling = z * op("Log", z) - z + half * op("Log", two_pi * z)
             inside = op(

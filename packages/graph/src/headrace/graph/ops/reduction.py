@@ -9,6 +9,7 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -98,10 +99,24 @@ def reduce_logsumexp(
     keep = bool(_one_of(keepdims, keep_dims, "keepdims", "keep_dims"))
     with name_scope(name or "ReduceLogSumExp"):
         x = convert_to_tensor(input_tensor, name="input_tensor")
-        axes = _axes(x, axis)
-        top = op("StopGradient", _finite_or_zero(op("Max", x, axes, keep_dims=True)))
-        total = op("Log", op("Sum", op("Exp", x - top), axes, keep_dims=True)) + top
-        return total if keep else op("Reshape", total, op("Shape", op("Sum", x, axes)))
+        with counted_as(_logsumexp_nodes(x, axis, keep)):
+            return _logsumexp(x, axis, keep)
+
+
+def _logsumexp_nodes(x: Tensor, axis: Any, keep: bool) -> int:
+    """Returns how many nodes TensorFlow 1.15 adds."""
+    if axis is None:
+        axes = 8 if x.get_shape().ndims is None else 2
+    else:
+        axes = 0 if isinstance(axis, Tensor) else 2
+    return 12 + axes - 2 * keep
+
+
+def _logsumexp(x: Tensor, axis: Any, keep: bool) -> Tensor:
+    axes = _axes(x, axis)
+    top = op("StopGradient", _finite_or_zero(op("Max", x, axes, keep_dims=True)))
+    total = op("Log", op("Sum", op("Exp", x - top), axes, keep_dims=True)) + top
+    return total if keep else op("Reshape", total, op("Shape", op("Sum", x, axes)))
 
 
 def _finite_or_zero(x: Tensor) -> Tensor:
@@ -246,15 +261,23 @@ def bincount(
     """
     with name_scope("bincount"):
         arr = convert_to_tensor(arr, name="arr", dtype="int32")
-        some = op("Cast", op("Greater", op("Size", arr), 0), DstT="int32")
-        size = some * (reduce_max(arr) + 1)
-        if minlength is not None:
-            size = op("Maximum", size, minlength)
-        if maxlength is not None:
-            size = op("Minimum", size, maxlength)
-        if weights is None:
-            weights = constant([], dtype=as_dtype(dtype))
-        return op("Bincount", arr, size, weights)
+        bounds = [n for n in (minlength, maxlength) if n is not None]
+        weights = None if weights is None else convert_to_tensor(weights, name="weights")
+        nodes = 12 + (weights is None) + sum(2 - isinstance(n, Tensor) for n in bounds)
+        with counted_as(nodes + 3 * (arr.get_shape().ndims is None)):
+            return _counted(arr, weights, minlength, maxlength, as_dtype(dtype))
+
+
+def _counted(arr: Tensor, weights: Any, minlength: Any, maxlength: Any, dtype: Any) -> Tensor:
+    some = op("Cast", op("Greater", op("Size", arr), 0), DstT="int32")
+    size = some * (reduce_max(arr) + 1)
+    if minlength is not None:
+        size = op("Maximum", size, minlength)
+    if maxlength is not None:
+        size = op("Minimum", size, maxlength)
+    if weights is None:
+        weights = constant([], dtype=dtype)
+    return op("Bincount", arr, size, weights)
 
 
 def histogram_fixed_width(

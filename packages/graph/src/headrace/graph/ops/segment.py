@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -80,12 +81,21 @@ def _counts(data: Tensor, segment_ids: Any, num_segments: Any) -> Tensor:
     return op("Maximum", op("Reshape", counted, shape), op("Cast", 1, DstT=data.dtype.base_dtype))
 
 
+def _uncounted(data: Tensor, ids: Tensor, num_segments: Any) -> int:
+    """Returns how many more nodes TensorFlow 1.15 adds for the shape of the numbers."""
+    ranks = data.get_shape().ndims, ids.get_shape().ndims
+    if None in ranks or not isinstance(num_segments, Tensor):
+        return -11
+    return -11 + ranks[0] - ranks[1]  # type: ignore[operator]
+
+
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
     """Computes the mean of each segment, 0 for empty ones; see unsorted_segment_sum."""
     with name_scope(name or "UnsortedSegmentMean"):
-        data = convert_to_tensor(data)
+        data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+        count_nodes(_uncounted(data, segment_ids, num_segments))
         summed = op("UnsortedSegmentSum", data, segment_ids, num_segments)
         return summed / _counts(data, segment_ids, num_segments)
 
@@ -95,7 +105,8 @@ def unsorted_segment_sqrt_n(
 ) -> Tensor:
     """Computes the sum of each segment divided by the square root of its number of slices."""
     with name_scope(name or "UnsortedSegmentSqrtN"):
-        data = convert_to_tensor(data)
+        data, segment_ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+        count_nodes(_uncounted(data, segment_ids, num_segments))
         summed = op("UnsortedSegmentSum", data, segment_ids, num_segments)
         return summed / op("Sqrt", _counts(data, segment_ids, num_segments))
 

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.slice_syntax import with_assign
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -46,6 +47,7 @@ def strided_slice(
       var: the sliced variable, if any: the result's method `assign` writes into it.
     """
     if strides is None:
+        count_nodes(2)  # the shape of the ones, and their value
         strides = op("OnesLike", convert_to_tensor(begin))
     masks = dict(
         begin_mask=begin_mask,

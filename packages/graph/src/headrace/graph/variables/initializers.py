@@ -364,7 +364,8 @@ class Identity(_Typed):
         if partition_info is not None:
             at, size = partition_info.var_offset, shape
             matrix = matrix[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]
-        count_nodes(3)  # a diagonal of ones, times gain
+        # A diagonal of ones, zeros around it if the matrix is not square, times gain.
+        count_nodes(3 + (full[0] != full[1]))
         return constant(matrix.astype(dtype.as_numpy_dtype), name="eye")
 
     def get_config(self) -> dict[str, Any]:

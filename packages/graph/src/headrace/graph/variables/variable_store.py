@@ -298,7 +298,8 @@ def _initial(initializer: Any, shape: TensorShape, dtype: Any, info: Any) -> tup
     if shape.is_fully_defined():
         kwargs: dict[str, Any] = {}
         takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        if info is not None and (takes_all or any(p.name == "partition_info" for p in parameters)):
+        named = any(p.name == "partition_info" for p in parameters)
+        if named or (takes_all and info is not None):
             kwargs["partition_info"] = info
         return (
             lambda: initializer(shape.as_list(), dtype=dtype.base_dtype, **kwargs),

@@ -259,7 +259,6 @@ class AttentionWrapper(RNNCell):
                 "Expected state to be instance of AttentionWrapperState. Received type "
                 f"{type(state)} instead."
             )
-        count_nodes(2)
         cell_inputs = self._cell_input_fn(inputs, state.attention)
         output, cell_state = self._cell(cell_inputs, state.cell_state)
         size = output.get_shape()[0].value
@@ -290,6 +289,7 @@ class AttentionWrapper(RNNCell):
             alignments=self._packed(alignments),
             alignment_history=self._packed(histories),
         )
+        count_nodes(2)
         return (attention if self._output_attention else output), next_wrapper_state
 
 

@@ -13,6 +13,7 @@ from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import TensorShape, as_shape
+from headrace.graph.ops.arrays.creation import zeros_like
 from headrace.graph.ops.reduction import reduce_all
 from headrace.graph.ops.tensor_arrays.tensor_array import TensorArray
 from headrace.graph.rnn_cells.cell import zero_states
@@ -108,8 +109,6 @@ def dynamic_decode(
                 raise ValueError("maximum_iterations must be a scalar")
         finished, inputs, state = decoder.initialize()
         sizes, dtypes = decoder.output_size, decoder.output_dtype
-        if isinstance(decoder.batch_size, Tensor) and constant_value(decoder.batch_size) is None:
-            count_nodes(2)  # the shapes of the zero outputs
         zero_outputs = nest.map_structure(
             lambda size, dtype: zero_states(size, decoder.batch_size, dtype), sizes, dtypes
         )
@@ -130,6 +129,7 @@ def dynamic_decode(
             time: Tensor, arrays: Any, state: Any, inputs: Any, done: Any, lengths: Any
         ) -> Any:
             outputs, next_state, next_inputs, now_done = decoder.step(time, inputs, state)
+            count_nodes(1)
             next_done = now_done
             if not decoder.tracks_own_finished:
                 next_done = op("LogicalOr", now_done, done)
@@ -148,7 +148,7 @@ def dynamic_decode(
             written = nest.map_structure(lambda array, out: array.write(time, out), arrays, outputs)
             return time + 1, written, next_state, next_inputs, next_done, next_lengths
 
-        lengths = op("ZerosLike", op("Cast", finished, DstT="int32"))
+        lengths = zeros_like(finished, "int32")
         result = while_loop(
             lambda time, arrays, state, inputs, done, lengths: op("LogicalNot", reduce_all(done)),
             body,

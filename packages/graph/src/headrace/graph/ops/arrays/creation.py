@@ -37,8 +37,19 @@ def _filled(shape: Any, dtype: Any, value: Any, name: str) -> Tensor:
                     name="shape_as_tensor",
                 )
             else:
+                _count_product(shape)
                 shape = convert_to_tensor(shape, dtype="int32")
+        if not shape.get_shape().ndims or shape.get_shape().as_list() == []:
+            count_nodes(2)  # TensorFlow 1.15 reshapes it to a vector
         return op("Fill", shape, constant(value, dtype=requested, name="Const"), name=scope)
+
+
+def _count_product(shape: Any) -> None:
+    """Counts the nodes by which TensorFlow 1.15 multiplies and compares sizes that are tensors."""
+    tensors = [isinstance(n, Tensor) for n in shape]
+    if True in tensors:
+        first = tensors.index(True)
+        count_nodes(2 * (first > 0) + sum(1 if t else 2 for t in tensors[first + 1 :]) + 2)
 
 
 def zeros(
@@ -69,7 +80,12 @@ def zeros_like(
     """Creates zeros of the shape of a tensor, and of its dtype by default."""
     x = convert_to_tensor(tensor, name="tensor")
     requested = x.dtype.base_dtype if dtype is None else as_dtype(dtype)
+    known = x.get_shape()
+    if requested is not x.dtype.base_dtype and optimize and known.is_fully_defined():
+        return zeros(known, requested, name=name or "zeros_like")
     if requested is x.dtype.base_dtype:
+        large = optimize and known.is_fully_defined() and (known.num_elements() or 0) >= 1000
+        count_nodes(2 if large and requested.name != "variant" else 0)
         return op("ZerosLike", x, name=name or "zeros_like")
     return zeros(op("Shape", x), requested, name=name or "zeros_like")
 
@@ -105,7 +121,7 @@ def eye(
             return op("MatrixSetDiag", zeros([*rest, num_rows, columns], dtype), diagonal)
         short = op("Minimum", num_rows, columns)
         batch = convert_to_tensor([] if batch_shape is None else batch_shape, dtype="int32")
-        diagonal = ones(op("ConcatV2", [batch, op("Reshape", short, [1])], 0), dtype)
+        diagonal = ones(op("ConcatV2", [batch, op("Pack", [short])], 0), dtype)
         if num_columns is None:
             return op("MatrixDiag", diagonal)
         shape = op("ConcatV2", [batch, op("Pack", [num_rows, columns])], 0)
@@ -168,8 +184,9 @@ def one_hot(
     """
     requested = None if dtype is None else as_dtype(dtype)
     for value in (on_value, off_value):
-        if requested is None and value is not None:
-            requested = convert_to_tensor(value).dtype.base_dtype
+        if value is not None:
+            found = convert_to_tensor(value, preferred_dtype=requested).dtype.base_dtype
+            requested = requested or found
     requested = requested or as_dtype("float32")
     on = convert_to_tensor(1 if on_value is None else on_value, dtype=requested, name="on_value")
     off = convert_to_tensor(
@@ -205,7 +222,7 @@ def sequence_mask(
             maxlen,
             constant(1, dtype=lengths.dtype.base_dtype),
         )
-        count_nodes(1 if known else -2)
+        count_nodes(1 if known or lengths.get_shape().ndims is None else -2)
         mask = op("Less", row, op("ExpandDims", lengths, -1))
         requested = as_dtype(dtype)
         return mask if requested.name == "bool" else op("Cast", mask, DstT=requested)

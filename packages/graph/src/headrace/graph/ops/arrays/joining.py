@@ -10,7 +10,7 @@ import numpy as np
 from headrace.formats.dtypes import int32
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
-from headrace.graph.framework.default_graph import count_nodes
+from headrace.graph.framework.default_graph import count_nodes, counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import TensorLike
@@ -124,12 +124,23 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     with name_scope(kwargs.pop("name", "meshgrid")):
         if indexing not in ("xy", "ij"):
             raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-        n = len(args)
-        shaped = [op("Reshape", x, [1] * i + [-1] + [1] * (n - i - 1)) for i, x in enumerate(args)]
-        sizes = [op("Size", x) for x in args]
-        if indexing == "xy" and n > 1:
-            shaped[0] = op("Reshape", shaped[0], [1, -1] + [1] * (n - 2))
-            shaped[1] = op("Reshape", shaped[1], [-1, 1] + [1] * (n - 2))
-            sizes[0], sizes[1] = sizes[1], sizes[0]
-        full = op("Pack", sizes) if sizes else []
-        return [op("BroadcastTo", x, full) for x in shaped]
+        with counted_as(_meshgrid_nodes(args, indexing)):
+            return _grid(args, indexing)
+
+
+def _meshgrid_nodes(args: Any, indexing: str) -> int:
+    lists = [not isinstance(x, Tensor) for x in args]
+    turned = indexing == "xy" and len(args) > 1
+    return 5 * len(args) + 4 + 4 * turned + 2 * sum(lists) + sum(lists[:1]) if lists else 1
+
+
+def _grid(args: Any, indexing: str) -> list[Tensor]:
+    n = len(args)
+    shaped = [op("Reshape", x, [1] * i + [-1] + [1] * (n - i - 1)) for i, x in enumerate(args)]
+    sizes = [op("Size", x) for x in args]
+    if indexing == "xy" and n > 1:
+        shaped[0] = op("Reshape", shaped[0], [1, -1] + [1] * (n - 2))
+        shaped[1] = op("Reshape", shaped[1], [-1, 1] + [1] * (n - 2))
+        sizes[0], sizes[1] = sizes[1], sizes[0]
+    full = op("Pack", sizes) if sizes else []
+    return [op("BroadcastTo", x, full) for x in shaped]

@@ -128,8 +128,8 @@ def transpose(
         if perm is None:
             n = a.get_shape().ndims
             if n is None:
-                last = op("Sub", op("Rank", a), 1)
-                perm = op("Sub", last, op("Range", 0, op("Rank", a), 1))
+                rank = op("Rank", a)
+                perm = op("Sub", op("Sub", rank, 1), op("Range", 0, rank, 1))
             else:
                 perm = np.arange(n - 1, -1, -1, dtype=np.int32)
         return op(kind, a, perm, name=scope)

@@ -10,6 +10,7 @@ import numpy as np
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import ShapeLike, TensorLike
@@ -86,6 +87,8 @@ def required_space_to_batch_paddings(
                 constant(pads, dtype="int32", name="paddings"),
                 constant(crops, dtype="int32", name="crops"),
             )
+        dims = (blocks.get_shape().as_list() or [None])[0] or 0
+        count_nodes(5 + 15 * dims)  # TensorFlow 1.15 takes the vectors apart
         start_, end_ = op("Unpack", base, num=2, axis=1)
         full = sizes + start_ + end_
         extra = op("FloorMod", blocks - op("FloorMod", full, blocks), blocks)
@@ -122,7 +125,7 @@ def with_space_to_batch(
     first = data_format is not None and data_format.startswith("NC")
     dims = list(spatial_dims) if spatial_dims is not None else [i + 1 + first for i in range(n)]
     if (rate == 1).all():
-        return op(x, num_spatial_dims=n, padding=padding)
+        return op(x, n, padding)
     base = np.zeros([n, 2], np.int32)
     if padding == "SAME":
         if filter_shape is None:
@@ -134,11 +137,8 @@ def with_space_to_batch(
     pads, crops = required_space_to_batch_paddings(sizes, rate, base)
     before = min(dims) - 1
     blocks = constant(np.concatenate([np.ones(before, np.int32), rate]), dtype="int32")
-    result = op(
-        space_to_batch(x, _add_batch_paddings(pads, before), block_shape=blocks),
-        num_spatial_dims=n,
-        padding="VALID",
-    )
+    spread = space_to_batch(x, _add_batch_paddings(pads, before), block_shape=blocks)
+    result = op(spread, n, "VALID")
     return batch_to_space(result, _add_batch_paddings(crops, before), 0, block_shape=blocks)
 
 

@@ -57,7 +57,7 @@ def _logits(
         # one lookup for both gives a single sparse gradient
         rows = cast(embedding_lookup(parts, every, partition_strategy), kind)
         offsets = cast(embedding_lookup(biases, every, partition_strategy), kind)
-        count_nodes(27)  # sizes of the slices, and sums as products with ones
+        count_nodes(25)  # sizes of the slices, and sums as products with ones
         count = op("Shape", flat)
         width = op("Shape", rows)[1:2]
         minus = constant([-1])
@@ -71,6 +71,7 @@ def _logits(
         sampled_logits = op("MatMul", inputs, sampled_rows, transpose_b=True) + sampled_offsets
         if remove_accidental_hits:
             sampled_logits = sampled_logits + _of_hits(labels, sampled, num_true, kind)
+        count_nodes(2)
         true_logits = true_logits - cast(op("Log", true_count), kind)
         sampled_logits = sampled_logits - cast(op("Log", sampled_count), kind)
         share = op("OnesLike", true_logits) / constant(num_true, dtype=kind)

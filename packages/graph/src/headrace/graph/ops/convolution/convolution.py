@@ -282,10 +282,12 @@ def depthwise_conv2d(
     data_format = data_format or "NHWC"
     rate = dilations if rate is None else rate
     dilations = four_sizes(list(rate) if rate is not None else [1, 1], data_format, "rate")
-    count_nodes(2)  # shape and rate of the windows
+    x = convert_to_tensor(input, name="tensor_in")
+    rates = [n for n in dilations if n > 1]
+    count_nodes(12 + _unknown_windows(x, 2, data_format == "NCHW") if rates else 2)
     return op(
         "DepthwiseConv2dNative",
-        input,
+        x,
         filter,
         strides=list(strides),
         data_format=data_format,
@@ -331,6 +333,9 @@ def atrous_conv2d(
     value: TensorLike, filters: TensorLike, rate: int, padding: str, name: str | None = None
 ) -> Tensor:
     """Computes conv2d with dilation `rate` in both dimensions."""
+    value = convert_to_tensor(value, name="value")
+    if rate > 1:
+        count_nodes((12 if padding == "SAME" else 11) + _unknown_windows(value, 2, first=False))
     return op(
         "Conv2D",
         value,
@@ -367,16 +372,19 @@ def convolution(
     first = (data_format or "").startswith("NC")
     strides, rates = _each(strides, n), _each(dilation_rate, n)
     if n == 1:
+        _count_dilation(x, rates, padding, first)
         with name_scope(name or "convolution") as scope:
             axis = 2 if first else 1
-            result = convolution(
+            full = [1, 1, 1, *strides] if first else [1, 1, *strides, 1]
+            result = op(
+                "Conv2D",
                 op("ExpandDims", x, axis),
                 op("ExpandDims", kernel, 0),
-                padding,
-                [1, *strides],
-                [1, *rates],
+                strides=full,
+                dilations=[1, 1, 1, *rates] if first else [1, 1, *rates, 1],
                 data_format="NCHW" if first else "NHWC",
                 name=scope,
+                **_padding(padding),
             )
             return op("Squeeze", result, squeeze_dims=[axis])
     full = [1, 1, *strides] if first else [1, *strides, 1]
@@ -387,10 +395,7 @@ def convolution(
         else ("Conv3D", "NCDHW" if first else "NDHWC")
     )
     attrs = _padding(padding) if n == 2 else {"padding": padding}
-    if max(rates) > 1 and padding == "SAME":
-        count_nodes(12)  # space to batch and back
-    elif dilation_rate is not None:
-        count_nodes(1)
+    _count_dilation(x, rates, padding, first)
     return op(
         kind,
         x,
@@ -401,6 +406,22 @@ def convolution(
         name=name or "convolution",
         **attrs,
     )
+
+
+def _count_dilation(x: Tensor, rates: list[int], padding: Any, first: bool) -> None:
+    """Counts the nodes by which TensorFlow 1.15 dilates windows: space to batch, and back."""
+    if max(rates) > 1:
+        windows = _unknown_windows(x, len(rates), first)
+        count_nodes((12 if padding == "SAME" else 11) + windows)
+
+
+def _unknown_windows(x: Tensor, dims: int, first: bool) -> int:
+    """Returns how many nodes TensorFlow 1.15 adds to dilate windows of an unknown size."""
+    if x.get_shape().ndims is None:
+        return 25 + 19 * dims
+    start = 2 if first else 1
+    sizes = x.get_shape().as_list()[start : start + dims]
+    return 25 + 19 * dims if None in sizes else 0
 
 
 def _each(value: Any, n: int) -> list[int]:

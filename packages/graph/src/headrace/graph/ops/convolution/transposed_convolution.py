@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.convolution.convolution import conv2d_transpose
@@ -49,6 +50,9 @@ def conv1d_transpose(
     with name_scope(name, "conv1d_transpose", [input, filters, output_shape]):
         first = data_format == "NCW"
         axis = 2 if first else 1
+        count_nodes(1 if isinstance(output_shape, Tensor) else -5)
+        if isinstance(output_shape, (list, tuple)):
+            count_nodes(-3 * any(isinstance(n, Tensor) for n in output_shape))
         sizes = convert_to_tensor(output_shape, dtype="int32")
         before = op("Slice", sizes, [0], [axis])
         result = op(
@@ -119,7 +123,9 @@ def conv_transpose(
     Raises: ValueError for another number of spatial dimensions.
     """
     with name_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
-        length = convert_to_tensor(output_shape).get_shape().as_list()[0]
+        given: Any = output_shape
+        tensor = isinstance(given, Tensor)
+        length = given.get_shape().as_list()[0] if tensor else len(given)
         if length not in (3, 4, 5):
             raise ValueError(
                 "output_shape must be of length 3, 4 or 5 (one to three spatial dimensions), got "
@@ -161,6 +167,7 @@ def atrous_conv2d_transpose(
       padding: "SAME" or "VALID".
     """
     with name_scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]) as scope:
+        count_nodes(7 if rate > 1 else 0)  # space to batch and back
         return op(
             "Conv2DBackpropInput",
             output_shape,

@@ -18,6 +18,7 @@ from headrace.graph.builder.indexed_slices import (
 )
 from headrace.graph.builder.op_builder import op
 from headrace.graph.builder.operators import true_division
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.framework.tensor_shape import TensorShape
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from headrace.graph.typing.functions import Binary, CastTo, Unary
 
 
-def _unary(function_name: str, op_type: str, summary: str) -> Unary:
+def _unary(function_name: str, op_type: str, summary: str, uncounted: int = 0) -> Unary:
     def function(x: TensorLike | SparseTensor, name: str | None = None) -> Any:
+        count_nodes(uncounted)  # of TensorFlow 1.15, which has no op for it
         if isinstance(x, SparseTensor):
             return SparseTensor(x.indices, op(op_type, x.values, name=name), x.dense_shape)
         return op(op_type, x, name=name)
@@ -85,11 +87,11 @@ is_inf = _unary("is_inf", "IsInf", "Whether x is infinite")
 is_finite = _unary("is_finite", "IsFinite", "Whether x is a finite number")
 logical_not = _unary("logical_not", "LogicalNot", "not x")
 invert = _unary("invert", "Invert", "All bits turned")
-bessel_i0 = _unary("bessel_i0", "BesselI0", "The modified Bessel function of order 0")
+bessel_i0 = _unary("bessel_i0", "BesselI0", "The modified Bessel function of order 0", 3)
 bessel_i0e = _unary(
     "bessel_i0e", "BesselI0e", "exp(-|x|) times the modified Bessel function of order 0"
 )
-bessel_i1 = _unary("bessel_i1", "BesselI1", "The modified Bessel function of order 1")
+bessel_i1 = _unary("bessel_i1", "BesselI1", "The modified Bessel function of order 1", 3)
 bessel_i1e = _unary(
     "bessel_i1e", "BesselI1e", "exp(-|x|) times the modified Bessel function of order 1"
 )
@@ -188,8 +190,9 @@ divide = truediv
 
 
 def round(x: TensorLike, name: str | None = None) -> Tensor:  # noqa: A001 - TF's name
-    """Rounds to the nearest integer, ties to even."""
-    return op("Round", x, name=name)
+    """Rounds to the nearest integer, ties to even; integers unchanged."""
+    x = convert_to_tensor(x, name="x")
+    return x if x.dtype.is_integer else op("Round", x, name=name)
 
 
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
@@ -294,8 +297,9 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
 
 
 def angle(input: TensorLike, name: str | None = None) -> Tensor:  # noqa: A002
-    """Returns the argument of complex numbers, in radians."""
-    return _part("Angle", input, name)
+    """Returns the argument of complex numbers, in radians; zeros for real tensors."""
+    x = convert_to_tensor(input, name="input")
+    return _part("Angle", x, name) if x.dtype.is_complex else op("ZerosLike", x, name=name)
 
 
 def conj(x: TensorLike, name: str | None = None) -> Tensor:
@@ -425,4 +429,6 @@ def accumulate_n(
         raise TypeError(
             f"tensor_dtype is {as_dtype(tensor_dtype).name}, but input is of type {dtype.name}"
         )
+    if len(tensors) == 1:
+        return tensors[0] if name is None else op("Identity", tensors[0], name=name)
     return add_n(tensors, name=name or "AccumulateNV2")

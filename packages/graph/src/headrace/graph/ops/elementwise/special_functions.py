@@ -9,6 +9,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import DTypeLike, TensorLike
@@ -123,6 +124,7 @@ def histogram_fixed_width_bins(
     """
     with name_scope(name or "histogram_fixed_width_bins"):
         values = convert_to_tensor(values, name="values")
+        count_nodes(15)  # slices of the range, shapes, and the casts of bounds
         kind = values.dtype.base_dtype
         bounds = convert_to_tensor(value_range, dtype=kind, name="value_range")
         low, high = op("Unpack", bounds, num=2)

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.image.colour import convert_image_dtype
@@ -122,6 +123,8 @@ def decode_image(
     with name_scope(name, "decode_image"):
         requested = as_dtype(dtype)
         direct = requested.name in ("uint8", "uint16", "float32")
+        count_nodes(75 + {"uint8": 0, "uint16": 6, "float32": 8}.get(requested.name, 0))
+        count_nodes(3 * (not expand_animations) + (not isinstance(contents, Tensor)))
         result = op(
             "DecodeImage",
             contents,

@@ -11,6 +11,7 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.control_flow_ops import identity
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
 from headrace.graph.ops.elementwise.elementwise import cast, saturate_cast
@@ -165,12 +166,13 @@ def adjust_jpeg_quality(
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
         kind = image.dtype.base_dtype
-        channels = image.get_shape().as_list()[-1]
+        shape = image.get_shape()
+        channels = None if shape.ndims is None else shape.as_list()[-1]
         quality = convert_to_tensor(jpeg_quality, dtype=as_dtype("int32"))
-        pixels = convert_image_dtype(image, "uint8", saturate=True)
+        pixels = convert_image_dtype(image, "uint8")
         packed = op("EncodeJpegVariableQuality", pixels, quality)
         result = op("DecodeJpeg", packed, channels=channels or 0, dct_method=dct_method)
-        return convert_image_dtype(result, kind, saturate=True)
+        return convert_image_dtype(result, kind)
 
 
 def _between(low: float, high: float, seed: int | None) -> Tensor:
@@ -263,9 +265,10 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
     """Converts grayscale to RGB. Args: images: [..., 1]. Returns: [..., 3]."""
     with name_scope(name, "grayscale_to_rgb", [images]) as scope:
         images = convert_to_tensor(images, name="images")
-        before = op("ExpandDims", op("Rank", images) - 1, 0)
-        times = op("ConcatV2", [op("Fill", before, 1), [3]], 0)
-        result = op("Tile", images, times, name=scope)
+        with counted_as(14 if images.get_shape().is_fully_defined() else 46):
+            before = op("ExpandDims", op("Rank", images) - 1, 0)
+            times = op("ConcatV2", [op("Fill", before, 1), [3]], 0)
+            result = op("Tile", images, times, name=scope)
         if images.get_shape().ndims is not None:
             result.set_shape(images.get_shape()[:-1].concatenate([3]))
         return result

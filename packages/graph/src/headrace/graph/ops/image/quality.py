@@ -11,6 +11,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.cond import cond
+from headrace.graph.framework.default_graph import count_nodes, counted_as
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.convolution.convolution import depthwise_conv2d
@@ -50,6 +51,7 @@ def psnr(a: TensorLike, b: TensorLike, max_val: TensorLike, name: str | None = N
         mse = reduce_mean(op("SquaredDifference", a, b), [-3, -2, -1])
         ten = constant(np.float32(10 / np.log(10)))
         peak = constant(20.0) * op("Log", top) / op("Log", constant(10.0))
+        count_nodes(18)  # a check of the shapes
         return op("Sub", peak, ten * op("Log", mse), name="psnr")
 
 
@@ -114,6 +116,7 @@ def ssim(
     """
     with name_scope(None, "SSIM", [img1, img2]):
         a, b, top = _pair(img1, img2, max_val)
+        count_nodes(69)  # a check of the shapes, and the window
         both = _by_channel(a, b, top, filter_size, filter_sigma, k1, k2)[0]
         each = both if return_index_map else reduce_mean(both, [-3, -2])
         return reduce_mean(each, [-1])
@@ -141,6 +144,7 @@ def ssim_multiscale(
         a, b, top = _pair(img1, img2, max_val)
         parts = []
         factors = list(power_factors)
+        count_nodes(37 + 50 * len(factors))  # checks of the shapes, and the windows
         for number in range(len(factors)):
             if number:
                 a, b = _downsample(a), _downsample(b)
@@ -207,6 +211,11 @@ def image_gradients(image: TensorLike) -> tuple[Tensor, Tensor]:
         raise ValueError(
             f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.get_shape()}."
         )
+    with counted_as(34):
+        return _differences(image)
+
+
+def _differences(image: Tensor) -> tuple[Tensor, Tensor]:
     below = op("Pad", image[:, 1:] - image[:, :-1], [[0, 0], [0, 1], [0, 0], [0, 0]])
     beside = op("Pad", image[:, :, 1:] - image[:, :, :-1], [[0, 0], [0, 0], [0, 1], [0, 0]])
     for result in (below, beside):

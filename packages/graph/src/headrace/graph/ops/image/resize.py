@@ -9,6 +9,7 @@ from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import counted_as
 from headrace.graph.framework.op_registry import gradient, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
@@ -121,7 +122,10 @@ def resize_images(
         if not size.get_shape().is_compatible_with([2]):
             raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
         if preserve_aspect_ratio:
-            size = _fitted(batch, size)
+            shape = batch.get_shape()
+            unknown = shape.as_list()[1:3].count(None)
+            with counted_as(22 + 2 * (not shape.is_fully_defined()) - 2 * unknown):
+                size = _fitted(batch, size)
         requested = constant_value(size)
         dims = batch.get_shape().as_list()
         if requested is not None and dims[1:3] == requested.tolist():

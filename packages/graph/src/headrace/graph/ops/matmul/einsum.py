@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import string
 
-from headrace.graph.builder.conversion import constant
+from headrace.graph.builder.conversion import constant, convert_n_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.ops.elementwise.elementwise import conj
+from headrace.graph.ops.matmul.einsum_nodes import einsum_nodes
 from headrace.graph.typing.aliases import TensorLike
 
 _DOTS = "..."
@@ -24,7 +26,13 @@ def einsum(equation: str, *inputs: TensorLike, name: str | None = None) -> Tenso
       inputs: operands.
     Raises: ValueError for an invalid equation or incompatible shapes.
     """
-    return op("Einsum", list(inputs), equation=_with_output(equation.replace(" ", "")), name=name)
+    tensors = convert_n_to_tensor(inputs)
+    full = _with_output(equation.replace(" ", ""))
+    shapes = [t.get_shape().as_list() if t.get_shape().ndims is not None else None for t in tensors]
+    nodes = einsum_nodes(full, shapes)
+    result = op("Einsum", tensors, equation=full, name=name)
+    count_nodes(0 if nodes is None else nodes - 1)
+    return result
 
 
 def _with_output(equation: str) -> str:

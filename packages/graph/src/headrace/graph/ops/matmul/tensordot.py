@@ -32,19 +32,19 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
     """
     with name_scope(name, "Tensordot", [a, b, axes]) as scope:
         a, b = convert_to_tensor(a, name="a"), convert_to_tensor(b, name="b")
-        nodes = _nodes_of(a.get_shape(), b.get_shape())
-        if nodes is None:
-            return _product(a, b, axes, scope)
-        with counted_as(nodes):
+        with counted_as(_nodes_of(a.get_shape(), b.get_shape(), axes)):
             return _product(a, b, axes, scope)
 
 
-def _nodes_of(a: TensorShape, b: TensorShape) -> int | None:
-    """Returns how many nodes TensorFlow 1.15 adds for lists of axes, or None without ranks."""
-    if a.ndims is None or b.ndims is None:
-        return None
-    known = a.is_fully_defined() + b.is_fully_defined()
-    return (36, 25, 11)[known]
+def _nodes_of(a: TensorShape, b: TensorShape, axes: Any) -> int:
+    """Returns how many nodes TensorFlow 1.15 adds."""
+    number = isinstance(axes, (int, np.integer))
+    if isinstance(axes, (list, tuple)) or (number and a.ndims is not None):
+        known = a.is_fully_defined() + b.is_fully_defined()
+        operands = [4 if x.is_fully_defined() else 24 if x.ndims is None else 16 for x in (a, b)]
+        return sum(operands) + (3 if known == 2 else 4 + known)
+    of_axes = 9 if number else 8 + (not isinstance(axes, Tensor))
+    return of_axes + 2 * 23 + 4
 
 
 def _product(a: Tensor, b: Tensor, axes: Any, scope: str) -> Tensor:

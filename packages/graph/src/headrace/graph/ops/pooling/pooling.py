@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
@@ -86,10 +85,19 @@ def max_pool_with_argmax(
     )
 
 
+def _five(sizes: Ints, data_format: str) -> list[int]:
+    """Returns a size for each of five dimensions; one or three sizes are those of the space."""
+    values = [sizes] if isinstance(sizes, int) else list(sizes)
+    values = values * 3 if len(values) == 1 else values
+    if len(values) != 3:
+        return values
+    return [1, 1, *values] if data_format.startswith("NC") else [1, *values, 1]
+
+
 def max_pool3d(
     input: TensorLike,  # noqa: A002 - TF's name
-    ksize: Sequence[int],
-    strides: Sequence[int],
+    ksize: Ints,
+    strides: Ints,
     padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
@@ -98,8 +106,8 @@ def max_pool3d(
     return op(
         "MaxPool3D",
         input,
-        ksize=list(ksize),
-        strides=list(strides),
+        ksize=_five(ksize, data_format),
+        strides=_five(strides, data_format),
         padding=padding,
         data_format=data_format,
         name=name,
@@ -108,8 +116,8 @@ def max_pool3d(
 
 def avg_pool3d(
     input: TensorLike,  # noqa: A002 - TF's name
-    ksize: Sequence[int],
-    strides: Sequence[int],
+    ksize: Ints,
+    strides: Ints,
     padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
@@ -118,8 +126,8 @@ def avg_pool3d(
     return op(
         "AvgPool3D",
         input,
-        ksize=list(ksize),
-        strides=list(strides),
+        ksize=_five(ksize, data_format),
+        strides=_five(strides, data_format),
         padding=padding,
         data_format=data_format,
         name=name,

@@ -11,6 +11,7 @@ from headrace.graph.framework.default_graph import count_nodes, get_seed
 from headrace.graph.framework.op_registry import gradient, gradient_not_implemented, no_gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.scopes import name_scope
+from headrace.graph.framework.tensor_shape import as_shape
 from headrace.graph.typing.aliases import DTypeLike, ShapeLike, TensorLike
 
 
@@ -240,7 +241,7 @@ def dropout(
             if rate == 0:
                 return x
         rate = convert_to_tensor(rate, dtype=x.dtype.base_dtype, name="rate")
-        shape = op("Shape", x) if noise_shape is None else _shape(noise_shape)
+        shape = _noise_shape(x, noise_shape)
         count_nodes(2)  # the bounds of random_uniform
         drawn = op("RandomUniform", shape, dtype=x.dtype.base_dtype, **_seeds(seed))
         keep = op("Cast", op("GreaterEqual", drawn, rate), DstT=x.dtype.base_dtype)
@@ -249,6 +250,22 @@ def dropout(
         count_nodes(4)
         result.set_shape(x.get_shape())
         return result
+
+
+def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
+    """Returns the shape of dropout's mask; None in noise_shape is a dimension of x."""
+    known = x.get_shape()
+    if noise_shape is None:
+        if known.is_fully_defined():
+            return constant(known.as_list(), dtype="int32", name="Shape")
+        return op("Shape", x)
+    if isinstance(noise_shape, Tensor) or known.ndims is None:
+        return _shape(noise_shape)
+    given = as_shape(noise_shape)
+    if given.ndims == known.ndims and any(n is None for n in given.as_list()):
+        pairs = zip(given.as_list(), known.as_list(), strict=True)
+        return _shape([theirs if n is None else n for n, theirs in pairs])
+    return _shape(noise_shape)
 
 
 # ---- gradients -----------------------------------------------------------------------------

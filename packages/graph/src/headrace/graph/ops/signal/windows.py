@@ -7,6 +7,7 @@ import math
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.arrays.creation import ones
@@ -56,6 +57,7 @@ def _raised_cosine(
     if not kind.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {kind}")
     with name_scope(name, default_name, [window_length, periodic]):
+        count_nodes(3 if isinstance(window_length, Tensor) else -6)
         length = convert_to_tensor(window_length, dtype="int32", name="window_length")
         if length.get_shape().ndims not in (None, 0):
             raise ValueError(f"window_length must be a scalar. Got {length.get_shape()}")
