@@ -58,6 +58,26 @@ def test_a_dataset_of_other_elements_is_rejected(types: Any, shapes: Any, messag
             session.run(initializer)
 
 
+@pytest.mark.parametrize("declared", [[hr.string], [hr.int32], [hr.variant]])
+def test_a_dataset_has_the_types_of_its_input_whatever_its_node_declares(declared: Any) -> None:
+    with hr.Graph().as_default(), hr.Session() as session:
+        taken = raw.TakeDataset(
+            input_dataset=Pipe.range(3).variant, count=hr.constant(2, hr.int64),
+            output_types=declared, output_shapes=[[]],
+        )  # fmt: skip
+        handle, initializer = Pipe(taken, declared, [[]]).iterator()
+        with pytest.raises(hr.errors.InvalidArgumentError, match="Data type mismatch"):
+            session.run(initializer)
+        padded = raw.PaddedBatchDatasetV2(
+            input_dataset=taken, batch_size=hr.constant(2, hr.int64),
+            padded_shapes=[hr.constant([], hr.int64)], padding_values=[hr.constant(0)],
+            drop_remainder=False, output_shapes=[[None]],
+        )  # fmt: skip
+        handle, initializer = Pipe(padded, [hr.int32], [[None]]).iterator()
+        with pytest.raises(hr.errors.InvalidArgumentError, match="Mismatched type"):
+            session.run(initializer)
+
+
 def test_a_string_handle_finds_its_iterator() -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         pipe = Pipe.range(4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from concurrently import concurrently
 
 import headrace.graph as hr
-from headrace.formats.errors import InvalidArgumentError, OpError
+from headrace.formats.errors import DeadlineExceededError, InvalidArgumentError, OpError
 
 pytest.importorskip("PIL")  # its wheels contain libjpeg-turbo
 
@@ -176,3 +177,19 @@ def test_invalid_images_and_options_are_rejected() -> None:
         ):
             with pytest.raises((InvalidArgumentError, ValueError)):
                 session.run(hr.image.encode_jpeg(image, **options))
+
+
+def test_a_file_of_many_scans_ends_with_its_step() -> None:
+    """Reading all of a progressive file is one call of the library; this one takes minutes."""
+    with _compiled() as session:
+        file = _file(session, np.zeros([2000, 2000, 3], np.uint8), progressive=True)
+        at = file.rindex(b"\xff\xda")
+        many = file[:at] + file[at:-2] * 100_000 + file[-2:]
+        contents = hr.placeholder(hr.string, [])
+        used = time.process_time()
+        with pytest.raises(DeadlineExceededError):
+            session.run(
+                hr.image.decode_jpeg(contents), {contents: many},
+                options=hr.RunOptions(timeout_in_ms=100),
+            )  # fmt: skip
+        assert time.process_time() - used < 30

@@ -62,7 +62,8 @@ class Pipeline:
         if self.dice.random() < 0.02:
             sizes = [draw.shape(self.dice) for _ in shapes]
         found = self.nodes.add(op, *inputs, **attrs, output_types=declared, output_shapes=sizes)
-        self.variant, self.types, self.shapes = found[0][0], types, shapes
+        believed = declared if declared and self.dice.random() < 0.7 else types
+        self.variant, self.types, self.shapes = found[0][0], believed, shapes
 
     def source(self) -> None:
         nodes, dice = self.nodes, self.dice

@@ -1,7 +1,6 @@
 // Numbers written as text, whatever the locale of the process is.
 #pragma once
 
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -17,7 +16,7 @@
 namespace hr {
 
 inline std::string_view without_spaces(std::string_view text) {
-  const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+  const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;

@@ -1,4 +1,7 @@
 // Kernels that give the handle of a resource: a table, a reader.
+//
+// `kind` is a constant of this library: its objects are told from others by the address of the
+// text, since an object of another library may have the same text and another layout.
 #ifndef HEADRACE_CPU_TABLE_RESOURCES_HPP
 #define HEADRACE_CPU_TABLE_RESOURCES_HPP
 
@@ -31,8 +34,12 @@ class ResourceNode {
 
   // Finds the resource, or makes it: hr_object* make(void* argument). The caller owns a reference.
   hr_code find(hr_ctx* ctx, hr_object* (*make)(void*), void* argument, hr_object** found) {
-    return ctx->api->lookup_or_create(ctx, container_.c_str(), name_.c_str(), kind_, make, argument,
-                                      found);
+    const hr_code code = ctx->api->lookup_or_create(ctx, container_.c_str(), name_.c_str(), kind_,
+                                                    make, argument, found);
+    if (code != HR_OK || (*found)->kind == kind_) return code;
+    ctx->api->release_object(*found);
+    return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the %s '%s' belongs to another kernel library",
+                       kind_, name_.c_str());
   }
   // Gives the handle; takes the reference.
   void give(hr_ctx* ctx, hr_object* object, hr_tensor* handle) {
@@ -74,7 +81,7 @@ inline hr_object* object_of(const hr_tensor* handle, const char* kind) {
   if (handle->dtype >= HR_REF) object = static_cast<hr_object*>(handle->data);
   else if (handle->dtype == HR_RESOURCE && handle->bytes >= int64_t(sizeof(hr_resource)))
     object = static_cast<const hr_resource*>(handle->data)->object;
-  return object && std::string_view(object->kind) == kind ? object : nullptr;
+  return object && object->kind == kind ? object : nullptr;
 }
 
 }  // namespace hr

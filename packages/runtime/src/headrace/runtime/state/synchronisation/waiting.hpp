@@ -40,9 +40,10 @@ struct Waiting {
 // An object that operations of type W wait for. `Self` derives from it and has
 //   Waiters& list_of(const W*)        the list in which an operation waits
 //   void settle(Waiters* finished)    moves all operations that can end now to `finished`
-//   void withdraw(W*)                 returns what an operation has taken so far, as it is
-//   cancelled std::string cancelled_text(const W*) hr_code complete(W*)              makes the
-//   outputs of an operation that ended without an error
+//   void withdraw(W*)                 returns what a cancelled operation has taken so far
+//   std::string cancelled_text(const W*)
+//   hr_code complete(W*)              makes the outputs of an operation that ended without an error
+//
 // The lock is held during all of these but `complete`. They move records between lists and allocate
 // no memory, except for texts and in `complete`.
 template <class Self, class W>

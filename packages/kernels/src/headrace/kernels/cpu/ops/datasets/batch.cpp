@@ -99,12 +99,12 @@ class Batch : public Transformed<Batch> {
 };
 
 DatasetRef make_batch(const Arguments& arguments) {
-  return std::make_shared<Batch>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Batch>(arguments.spec_over(0), arguments.dataset(0),
                                  batch_size_of(arguments, 1), false);
 }
 
 DatasetRef make_batch_v2(const Arguments& arguments) {
-  return std::make_shared<Batch>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Batch>(arguments.spec_over(0), arguments.dataset(0),
                                  batch_size_of(arguments, 1),
                                  arguments.boolean(2, "drop_remainder"));
 }

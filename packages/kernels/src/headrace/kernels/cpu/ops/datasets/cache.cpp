@@ -134,7 +134,7 @@ class Cache::Iterating : public Stage {
 };
 
 DatasetRef make(const Arguments& arguments) {
-  return std::make_shared<Cache>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Cache>(arguments.spec_over(0), arguments.dataset(0),
                                  arguments.text(1, "filename"));
 }
 

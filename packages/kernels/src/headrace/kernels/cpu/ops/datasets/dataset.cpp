@@ -158,6 +158,12 @@ Element Arguments::list(int32_t argument) const {
   return found;
 }
 
+Spec Arguments::spec_over(const std::vector<hr_dtype>& types) const {
+  Spec declared = spec();
+  if (declared.types == types && declared.shapes.size() == types.size()) return declared;
+  return {types, std::vector<Shape>(types.size())};
+}
+
 Function Arguments::function(const char* attribute, const std::vector<hr_dtype>& element,
                              const Element& captured) const {
   const hr_function_api* functions = ctx->api->functions;

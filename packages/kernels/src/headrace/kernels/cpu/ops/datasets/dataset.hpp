@@ -75,6 +75,10 @@ class Arguments {
   Function function(const char* attribute, const std::vector<hr_dtype>& element,
                     const Element& captured) const;
   Spec spec(const char* types = "output_types") const { return spec_of(node, types); }
+  // That of a dataset whose elements have these types, whatever the node declares: later datasets
+  // rely on it.
+  Spec spec_over(const std::vector<hr_dtype>& types) const;
+  Spec spec_over(int32_t argument) const { return spec_over(dataset(argument)->spec.types); }
 
  private:
   const hr_tensor* const* inputs_;

@@ -89,7 +89,7 @@ DatasetRef make_filter(const Arguments& arguments) {
   Captured predicate = Captured::of(arguments, "predicate", 1, input->spec.types);
   if (predicate.function.n_outputs() != 1)
     invalid("predicate function has more than one return value.");
-  return std::make_shared<Filter>(arguments.spec(), std::move(input), std::move(predicate));
+  return std::make_shared<Filter>(arguments.spec_over(0), std::move(input), std::move(predicate));
 }
 
 }  // namespace

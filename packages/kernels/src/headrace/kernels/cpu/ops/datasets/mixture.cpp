@@ -4,6 +4,8 @@
 namespace hr::data {
 namespace {
 
+const char* const kSelectorWrong = "The selector input must be a dataset of scalar int64 elements.";
+
 class Directed : public Transformed<Directed> {
  public:
   Directed(Spec s, DatasetRef selector, std::vector<DatasetRef> choices, bool stops)
@@ -26,7 +28,7 @@ class Directed : public Transformed<Directed> {
         pipeline_.poll();
         Element number;
         if (!input_->next(&number)) break;
-        const int64_t chosen = *read<int64_t>(number[0].get());
+        const int64_t chosen = *read<int64_t>(scalar_result(number, HR_INT64, kSelectorWrong));
         if (chosen < 0 || chosen >= int64_t(stages_.size()))
           invalid("Selector index out of range: " + std::to_string(chosen) +
                   " >= " + std::to_string(stages_.size()));
@@ -78,7 +80,7 @@ DatasetRef make(const Arguments& arguments) {
   const Shape scalar{0, {}};
   if (selector->spec.types != std::vector<hr_dtype>{HR_INT64} ||
       (!selector->spec.shapes.empty() && !selector->spec.shapes[0].compatible(scalar)))
-    invalid("The selector input must be a dataset of scalar int64 elements.");
+    invalid(kSelectorWrong);
   int32_t first = 0, count = 0;
   arguments.node->api->input_range(arguments.node, 1, &first, &count);
   std::vector<DatasetRef> choices;
@@ -88,7 +90,8 @@ DatasetRef make(const Arguments& arguments) {
       invalid("All inputs must have the same output_dtypes. Input " + std::to_string(i - first) +
               " has other types than the first.");
   }
-  return std::make_shared<Directed>(arguments.spec(), std::move(selector), std::move(choices),
+  return std::make_shared<Directed>(arguments.spec_over(choices[0]->spec.types),
+                                    std::move(selector), std::move(choices),
                                     hr_attr_bool(arguments.node, "stop_on_empty_dataset", 0) != 0);
 }
 

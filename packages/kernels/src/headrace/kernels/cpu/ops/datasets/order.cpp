@@ -71,7 +71,7 @@ class Repeat : public Transformed<Repeat> {
 };
 
 DatasetRef make_repeat(const Arguments& arguments) {
-  return std::make_shared<Repeat>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Repeat>(arguments.spec_over(0), arguments.dataset(0),
                                   arguments.integer(1, "count"));
 }
 
@@ -113,7 +113,7 @@ class Take : public Transformed<Take> {
 };
 
 DatasetRef make_take(const Arguments& arguments) {
-  return std::make_shared<Take>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Take>(arguments.spec_over(0), arguments.dataset(0),
                                 arguments.integer(1, "count"));
 }
 
@@ -159,7 +159,7 @@ class Skip : public Transformed<Skip> {
 };
 
 DatasetRef make_skip(const Arguments& arguments) {
-  return std::make_shared<Skip>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Skip>(arguments.spec_over(0), arguments.dataset(0),
                                 arguments.integer(1, "count"));
 }
 
@@ -221,7 +221,7 @@ DatasetRef make_shard(const Arguments& arguments) {
   if (index < 0 || index >= n)
     invalid("Index must be between 0 and " + std::to_string(n - 1) +
             " (currently index = " + std::to_string(index) + ").");
-  return std::make_shared<Shard>(arguments.spec(), arguments.dataset(0), n, index,
+  return std::make_shared<Shard>(arguments.spec_over(0), arguments.dataset(0), n, index,
                                  hr_attr_bool(arguments.node, "require_non_empty", 0) != 0);
 }
 
@@ -271,7 +271,7 @@ DatasetRef make_concatenate(const Arguments& arguments) {
   DatasetRef first = arguments.dataset(0), second = arguments.dataset(1);
   if (first->spec.types != second->spec.types)
     invalid("input dataset and dataset to concatenate have different output_types");
-  return std::make_shared<Concatenate>(arguments.spec(), std::move(first), std::move(second));
+  return std::make_shared<Concatenate>(arguments.spec_over(0), std::move(first), std::move(second));
 }
 
 // ---- zip ----------------------------------------------------------------------------------------
@@ -340,8 +340,13 @@ DatasetRef make_zip(const Arguments& arguments) {
   int32_t first = 0, count = 0;
   arguments.node->api->input_range(arguments.node, 0, &first, &count);
   std::vector<DatasetRef> inputs;
-  for (int32_t i = first; i < first + count; ++i) inputs.push_back(dataset_in(arguments.input(i)));
-  return std::make_shared<Zip>(arguments.spec(), std::move(inputs));
+  std::vector<hr_dtype> types;
+  for (int32_t i = first; i < first + count; ++i) {
+    inputs.push_back(dataset_in(arguments.input(i)));
+    const std::vector<hr_dtype>& more = inputs.back()->spec.types;
+    types.insert(types.end(), more.begin(), more.end());
+  }
+  return std::make_shared<Zip>(arguments.spec_over(types), std::move(inputs));
 }
 
 // ---- what only describes a dataset --------------------------------------------------------------

@@ -140,7 +140,7 @@ DatasetRef make_prefetch(const Arguments& arguments) {
   const int64_t size = arguments.integer(1, "buffer_size");
   if (size < -1) invalid("buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning");
   if (size == 0) return arguments.dataset(0);
-  return std::make_shared<Prefetch>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Prefetch>(arguments.spec_over(0), arguments.dataset(0),
                                     size < 0 ? kAutomatic : size);
 }
 

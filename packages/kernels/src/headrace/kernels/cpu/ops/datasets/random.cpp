@@ -53,7 +53,8 @@ DatasetRef make(const Arguments& arguments) {
     seed = int64_t(uint64_t(device()) << 32 | device());
     seed2 = int64_t(uint64_t(device()) << 32 | device());
   }
-  return std::make_shared<Random>(arguments.spec(), seed, seed2);
+  return std::make_shared<Random>(arguments.spec_over(std::vector<hr_dtype>{HR_INT64}), seed,
+                                  seed2);
 }
 
 }  // namespace

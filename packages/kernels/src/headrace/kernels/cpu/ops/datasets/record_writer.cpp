@@ -26,6 +26,8 @@ std::string framed(std::string_view record) {
   return bytes.append(reinterpret_cast<const char*>(tail), sizeof tail);
 }
 
+const char* const kWrong = "The dataset must have one component, a scalar string.";
+
 struct WriteRecords : WholeRequest {
   using WholeRequest::WholeRequest;
   std::string path, compression;
@@ -36,7 +38,7 @@ struct WriteRecords : WholeRequest {
     Element element;
     while (server.next(&element)) {
       server.pipeline().poll();
-      const std::string bytes = framed(text_at(element[0].get(), 0));
+      const std::string bytes = framed(text_at(scalar_result(element, HR_STRING, kWrong), 0));
       if (compression.empty()) output.write(bytes);
       else held += bytes;
     }
@@ -50,8 +52,7 @@ void write_records(hr_ctx* ctx, const hr_node* node, const hr_tensor* const* inp
                    hr_tensor* const* outputs, hr_done done, void* argument) {
   const Arguments arguments(ctx, node, inputs);
   DatasetRef dataset = arguments.dataset(0);
-  if (dataset->spec.types != std::vector<hr_dtype>{HR_STRING})
-    invalid("The dataset must have one component, a string.");
+  if (dataset->spec.types != std::vector<hr_dtype>{HR_STRING}) invalid(kWrong);
   auto request = std::make_unique<WriteRecords>(ctx, done, argument);
   request->path = arguments.text(1, "filename");
   request->compression = compression_of(arguments, 2);

@@ -46,7 +46,8 @@ class TakeWhile : public Transformed<TakeWhile> {
 DatasetRef make_take_while(const Arguments& arguments) {
   DatasetRef input = arguments.dataset(0);
   Captured predicate = Captured::of(arguments, "predicate", 1, input->spec.types);
-  return std::make_shared<TakeWhile>(arguments.spec(), std::move(input), std::move(predicate));
+  return std::make_shared<TakeWhile>(arguments.spec_over(0), std::move(input),
+                                     std::move(predicate));
 }
 
 // ---- unique -------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ DatasetRef make_unique_elements(const Arguments& arguments) {
     invalid(
         "UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or `tf.string` "
         "component.");
-  return std::make_shared<Unique>(arguments.spec(), std::move(input));
+  return std::make_shared<Unique>(arguments.spec_over(0), std::move(input));
 }
 
 // ---- without the elements that fail -------------------------------------------------------------
@@ -140,7 +141,7 @@ class IgnoreErrors : public Transformed<IgnoreErrors> {
 };
 
 DatasetRef make_ignore_errors(const Arguments& arguments) {
-  return std::make_shared<IgnoreErrors>(arguments.spec(), arguments.dataset(0));
+  return std::make_shared<IgnoreErrors>(arguments.spec_over(0), arguments.dataset(0));
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ DatasetRef make(const Arguments& arguments, int64_t count) {
              int64_t(uint64_t(device()) << 32 | device())};
   }
   return std::make_shared<Shuffle>(
-      arguments.spec(), arguments.dataset(0), size == -1 ? kAll : size, seeds,
+      arguments.spec_over(0), arguments.dataset(0), size == -1 ? kAll : size, seeds,
       hr_attr_bool(arguments.node, "reshuffle_each_iteration", 1) != 0, count);
 }
 

@@ -101,7 +101,7 @@ class Observed : public Transformed<Observed>, public Recorder {
 DatasetRef make_observed(const Arguments& arguments) {
   const hr_tensor* handle = arguments.tensor(1);
   aggregator_of(handle);
-  return std::make_shared<Observed>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Observed>(arguments.spec_over(0), arguments.dataset(0),
                                     kept(arguments.ctx, handle), arguments.text(2, "tag"));
 }
 
@@ -149,7 +149,7 @@ class Measured : public Transformed<Measured> {
 };
 
 template <What what> DatasetRef make_measured(const Arguments& arguments) {
-  return std::make_shared<Measured>(arguments.spec(), arguments.dataset(0),
+  return std::make_shared<Measured>(arguments.spec_over(0), arguments.dataset(0),
                                     arguments.text(1, "tag"), what);
 }
 

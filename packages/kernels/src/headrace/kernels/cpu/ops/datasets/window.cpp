@@ -131,8 +131,10 @@ DatasetRef make_window(const Arguments& arguments) {
   if (size <= 0) invalid("Window size must be greater than zero.");
   if (shift <= 0) invalid("Window shift must be greater than zero.");
   if (stride <= 0) invalid("Window stride must be greater than zero.");
-  return std::make_shared<Window>(arguments.spec(), arguments.dataset(0), size, shift, stride,
-                                  arguments.boolean(4, "drop_remainder"));
+  DatasetRef input = arguments.dataset(0);
+  const std::vector<hr_dtype> windows(input->spec.types.size(), HR_VARIANT);
+  return std::make_shared<Window>(arguments.spec_over(windows), std::move(input), size, shift,
+                                  stride, arguments.boolean(4, "drop_remainder"));
 }
 
 // ---- rows of batches ----------------------------------------------------------------------------
@@ -190,7 +192,7 @@ class Unbatch : public Transformed<Unbatch> {
 };
 
 DatasetRef make_unbatch(const Arguments& arguments) {
-  return std::make_shared<Unbatch>(arguments.spec(), arguments.dataset(0));
+  return std::make_shared<Unbatch>(arguments.spec_over(0), arguments.dataset(0));
 }
 
 }  // namespace

@@ -16,10 +16,6 @@
 namespace hr::jpeg {
 namespace {
 
-// A row has at most 65,535 pixels: this many take some 10 ms. A poll throws, so it is done where
-// the library cannot jump over it.
-constexpr int64_t kRowsBetweenPolls = 32;
-
 constexpr int64_t kMostValues = int64_t(1) << 29;
 
 const Library& needed() {
@@ -31,10 +27,13 @@ const Library& needed() {
   return *found;
 }
 
-// What both directions need: the library's struct, its errors, and where an error jumps to.
+// What both directions need: the library's struct, its errors, and where an error jumps to. The
+// library asks every few rows whether the step was cancelled, also while it reads or writes all of
+// a progressive file in one call; that ends a call as an error does.
 template <class Struct> class Codec {
  protected:
-  explicit Codec(const Library& library) : library_(library) {
+  // ctx: null where nothing takes long.
+  Codec(const Library& library, const hr_ctx* ctx) : library_(library), ctx_(ctx) {
     std::memset(&struct_, 0, sizeof struct_);
     struct_.err = library.std_error(&errors_);
     errors_.error_exit = [](void* common) {
@@ -44,6 +43,10 @@ template <class Struct> class Codec {
     };
     errors_.output_message = [](void*) {};
     struct_.client_data = this;
+    progress_.monitor = [](void* common) {
+      auto* codec = static_cast<Codec*>(static_cast<Struct*>(common)->client_data);
+      if (hr_cancelled(codec->ctx_)) std::longjmp(codec->jump_, 1);
+    };
   }
   Codec(const Codec&) = delete;
   ~Codec() {
@@ -57,7 +60,14 @@ template <class Struct> class Codec {
     return true;
   }
   template <class Stage> void run(Stage&& stage) {
-    if (!guarded(stage)) fail(message_);
+    if (guarded(stage)) return;
+    if (ctx_) poll(ctx_);
+    fail(message_);
+  }
+  // Once the library has made the struct.
+  void begin() {
+    created_ = true;
+    if (ctx_) struct_.progress = &progress_;
   }
   [[noreturn]] static void fail(const std::string& what) {
     throw Failure{HR_INVALID_ARGUMENT, what};
@@ -65,10 +75,12 @@ template <class Struct> class Codec {
 
   const Library& library_;
   Struct struct_;
-  bool created_ = false;
 
  private:
+  const hr_ctx* const ctx_;
+  bool created_ = false;
   Errors errors_;
+  Progress progress_{};
   std::jmp_buf jump_;
   char message_[256] = "";
 };
@@ -77,11 +89,11 @@ template <class Struct> class Codec {
 
 class Decoder : Codec<Decompress> {
  public:
-  Decoder(const Library& library, std::string_view file, bool recovers)
-      : Codec(library), recovers_(recovers) {
+  Decoder(const Library& library, const hr_ctx* ctx, std::string_view file, bool recovers)
+      : Codec(library, ctx), recovers_(recovers) {
     if (file.empty()) fail("the string is empty");
     run([this] { library_.create_decompress(&struct_, kVersion, sizeof struct_); });
-    created_ = true;
+    begin();
     struct_.src = &source_;
     source_.next_input_byte = reinterpret_cast<const uint8_t*>(file.data());
     source_.bytes_in_buffer = file.size();
@@ -136,7 +148,7 @@ class Decoder : Codec<Decompress> {
   }
 
   // Decodes rows [y, y + height) of columns [x, x + width) into `pixels`. Returns the rows found.
-  int64_t read(const hr_ctx* ctx, const Window& window, uint8_t* pixels) {
+  int64_t read(const Window& window, uint8_t* pixels) {
     unsigned x = unsigned(window.x), width = unsigned(window.width);
     if (window.width != int64_t(struct_.output_width))
       run([&] { library_.crop_scanline(&struct_, &x, &width); });
@@ -149,7 +161,6 @@ class Decoder : Codec<Decompress> {
     if (!direct) row_.resize(size_t(int64_t(struct_.output_width) * components));
     const int64_t row_bytes = window.width * channels_;
     for (int64_t y = 0; y < window.height; ++y, pixels += row_bytes) {
-      if (y % kRowsBetweenPolls == 0) poll(ctx);
       uint8_t* line = direct ? pixels : row_.data();
       unsigned found = 0;
       run([&] { found = library_.read_scanlines(&struct_, &line, 1); });
@@ -183,7 +194,7 @@ class Decoder : Codec<Decompress> {
 
 void decode(const hr_ctx* ctx, std::string_view file, const DecodeOptions& options,
             const Window* window, const std::function<uint8_t*(const Size&)>& allocate) {
-  Decoder decoder(needed(), file, options.recovers_truncated);
+  Decoder decoder(needed(), ctx, file, options.recovers_truncated);
   Size size = decoder.prepare(options);
   Window all{0, 0, size.height, size.width};
   if (window) {
@@ -197,7 +208,7 @@ void decode(const hr_ctx* ctx, std::string_view file, const DecodeOptions& optio
     size.width = window->width;
   }
   uint8_t* pixels = allocate(size);
-  const int64_t row = size.width * size.channels, found = decoder.read(ctx, all, pixels);
+  const int64_t row = size.width * size.channels, found = decoder.read(all, pixels);
   if (found == size.height) return;
   if (decoder.recovers()) {  // the last row again
     for (int64_t y = found; y < size.height; ++y) {
@@ -213,7 +224,7 @@ void decode(const hr_ctx* ctx, std::string_view file, const DecodeOptions& optio
   std::memset(pixels + found * row, 0, size_t((size.height - found) * row));
 }
 
-Size size_of(std::string_view file) { return Decoder(needed(), file, false).size(); }
+Size size_of(std::string_view file) { return Decoder(needed(), nullptr, file, false).size(); }
 
 // ---- encoding -----------------------------------------------------------------------------------
 
@@ -221,9 +232,9 @@ namespace {
 
 class Encoder : Codec<Compress> {
  public:
-  explicit Encoder(const Library& library) : Codec(library) {
+  Encoder(const Library& library, const hr_ctx* ctx) : Codec(library, ctx) {
     run([this] { library_.create_compress(&struct_, kVersion, sizeof struct_); });
-    created_ = true;
+    begin();
     destination_.encoder = this;
     struct_.dest = &destination_.base;
     destination_.base.init_destination = [](Compress*) {};
@@ -237,8 +248,8 @@ class Encoder : Codec<Compress> {
     restart();
   }
 
-  std::string encode(const hr_ctx* ctx, const uint8_t* pixels, const Size& size,
-                     const EncodeOptions& options, std::string_view marker) {
+  std::string encode(const uint8_t* pixels, const Size& size, const EncodeOptions& options,
+                     std::string_view marker) {
     written_.reserve(size_t(size.height * size.width * size.channels / 4 + 4096));
     run([&] {
       struct_.image_width = unsigned(size.width);
@@ -260,18 +271,14 @@ class Encoder : Codec<Compress> {
         library_.write_marker(&struct_, 0xe1, reinterpret_cast<const uint8_t*>(marker.data()),
                               unsigned(marker.size()));
     });
-    while (int64_t(struct_.next_scanline) < size.height) {
-      poll(ctx);
-      const int64_t end = std::min(size.height, int64_t(struct_.next_scanline) + kRowsBetweenPolls);
-      run([&] {
-        while (int64_t(struct_.next_scanline) < end) {
-          uint8_t* line = const_cast<uint8_t*>(pixels) +
-                          int64_t(struct_.next_scanline) * size.width * size.channels;
-          library_.write_scanlines(&struct_, &line, 1);
-        }
-      });
-    }
-    run([&] { library_.finish_compress(&struct_); });
+    run([&] {
+      while (int64_t(struct_.next_scanline) < size.height) {
+        uint8_t* line = const_cast<uint8_t*>(pixels) +
+                        int64_t(struct_.next_scanline) * size.width * size.channels;
+        library_.write_scanlines(&struct_, &line, 1);
+      }
+      library_.finish_compress(&struct_);
+    });
     if (!keep(sizeof buffer_ - destination_.base.free_in_buffer)) throw std::bad_alloc();
     return std::move(written_);
   }
@@ -313,7 +320,7 @@ std::string encode(const hr_ctx* ctx, const uint8_t* pixels, const Size& size,
                                              std::to_string(options.xmp_metadata.size()) +
                                              " bytes, more than a JPEG file can hold"};
   }
-  return Encoder(needed()).encode(ctx, pixels, size, options, marker);
+  return Encoder(needed(), ctx).encode(pixels, size, options, marker);
 }
 
 }  // namespace hr::jpeg

@@ -43,7 +43,6 @@ bool find_all(void* handle, Library* found) {
          find(handle, "jpeg_resync_to_restart", &found->resync_to_restart) &&
          find(handle, "jpeg_CreateCompress", &found->create_compress) &&
          find(handle, "jpeg_set_defaults", &found->set_defaults) &&
-         find(handle, "jpeg_set_colorspace", &found->set_colorspace) &&
          find(handle, "jpeg_set_quality", &found->set_quality) &&
          find(handle, "jpeg_simple_progression", &found->simple_progression) &&
          find(handle, "jpeg_start_compress", &found->start_compress) &&

@@ -21,6 +21,12 @@ struct Errors {  // jpeg_error_mgr
   void* others[17];
 };
 
+struct Progress {  // jpeg_progress_mgr
+  void (*monitor)(void* common);
+  long pass_counter, pass_limit;
+  int completed_passes, total_passes;
+};
+
 struct Decompress;
 struct Source {  // jpeg_source_mgr
   const uint8_t* next_input_byte;
@@ -34,7 +40,9 @@ struct Source {  // jpeg_source_mgr
 
 struct Decompress {  // jpeg_decompress_struct
   Errors* err;
-  void *mem, *progress, *client_data;
+  void* mem;
+  Progress* progress;
+  void* client_data;
   int is_decompressor, global_state;
   Source* src;
   unsigned image_width, image_height;
@@ -68,7 +76,9 @@ struct Component {  // jpeg_component_info
 
 struct Compress {  // jpeg_compress_struct
   Errors* err;
-  void *mem, *progress, *client_data;
+  void* mem;
+  Progress* progress;
+  void* client_data;
   int is_decompressor, global_state;
   Destination* dest;
   unsigned image_width, image_height;
@@ -99,7 +109,6 @@ struct Library {
   int (*resync_to_restart)(Decompress*, int);
   void (*create_compress)(Compress*, int version, size_t size);
   void (*set_defaults)(Compress*);
-  void (*set_colorspace)(Compress*, int);
   void (*set_quality)(Compress*, int quality, int force_baseline);
   void (*simple_progression)(Compress*);
   void (*start_compress)(Compress*, int write_all_tables);

@@ -14,7 +14,8 @@ namespace hr::lookup {
 namespace {
 
 struct TableNode : ResourceNode {
-  TableNode(const hr_node* node, TableSpec s) : ResourceNode(node, "Table"), spec(std::move(s)) {}
+  TableNode(const hr_node* node, TableSpec s)
+      : ResourceNode(node, kTableKind), spec(std::move(s)) {}
   const TableSpec spec;
 };
 

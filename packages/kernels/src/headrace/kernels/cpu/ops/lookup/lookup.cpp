@@ -10,7 +10,7 @@
 namespace hr::lookup {
 
 Table& table_of(const hr_tensor* handle) {
-  hr_object* object = object_of(handle, "Table");
+  hr_object* object = object_of(handle, kTableKind);
   if (!object) throw Failure{HR_INVALID_ARGUMENT, "the handle does not point at a lookup table"};
   return *reinterpret_cast<Table*>(object);
 }

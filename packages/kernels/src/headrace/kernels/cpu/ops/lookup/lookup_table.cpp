@@ -44,7 +44,7 @@ std::string element_text(const Column& column, const void* row) {
 }  // namespace
 
 Table::Table(TableSpec s)
-    : object(object_of_kind("Table", [](hr_object* o) { delete reinterpret_cast<Table*>(o); })),
+    : object(object_of_kind(kTableKind, [](hr_object* o) { delete reinterpret_cast<Table*>(o); })),
       spec(std::move(s)), rows_(new_rows()),
       reserved_(spec.key_dtype, elements(spec.key_dims), HR_BOOL, 0),
       buckets_(spec.initial_buckets) {}

@@ -13,6 +13,8 @@ namespace hr::lookup {
 
 using Dims = std::vector<int64_t>;
 
+inline constexpr char kTableKind[] = "Table";
+
 enum class Kind {
   kStatic,   // HashTable: filled once, by its initializer
   kMutable,  // MutableHashTable and MutableHashTableOfTensors
@@ -32,7 +34,7 @@ class Table {
  public:
   explicit Table(TableSpec spec);
 
-  hr_object object;  // first; kind "Table"
+  hr_object object;  // first; kind kTableKind
   const TableSpec spec;
 
   // The keys that a dense table reserves, which differ, before any other thread has the table.

@@ -54,8 +54,8 @@ std::vector<Ends> partitions_of(const hr_node* node, const hr_tensor* const* in,
     if (kind == "ROW_SPLITS") {
       found.push_back(checked_splits(part, -1));
       if (int64_t(found.back().size()) != rows + 1)
-        invalid("a partition has " + std::to_string(found.back().size() - 1) +
-                " rows instead of " + std::to_string(rows));
+        invalid("a partition has " + std::to_string(found.back().size() - 1) + " rows instead of " +
+                std::to_string(rows));
     } else if (kind == "VALUE_ROWIDS") {
       // A row takes memory here before any value says that it is there.
       if (rows > (int64_t(1) << 40)) throw Failure{HR_RESOURCE_EXHAUSTED, "too many rows"};
@@ -111,8 +111,7 @@ void set_sizes(const hr_tensor* shape, const hr_tensor* values, const std::vecto
     const int64_t size = number_at(shape, d);
     if (size < 0) continue;
     if (d > ragged && size != out->dims[d])
-      invalid(std::string("shape does not fit values of shape ") +
-              (const char*)ShapeText(values));
+      invalid(std::string("shape does not fit values of shape ") + (const char*)ShapeText(values));
     out->dims[d] = size;
   }
 }

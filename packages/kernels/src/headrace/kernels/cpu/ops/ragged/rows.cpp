@@ -84,8 +84,8 @@ template <class C> int64_t range_size(C start, C limit, C delta) {
   if (delta == C(0)) invalid("Requires delta != 0");
   if ((delta > C(0) && limit < start) || (delta < C(0) && limit > start)) return 0;
   if constexpr (std::is_integral_v<C>) {
-    const uint64_t distance = delta > 0 ? uint64_t(limit) - uint64_t(start)
-                                        : uint64_t(start) - uint64_t(limit);
+    const uint64_t distance =
+        delta > 0 ? uint64_t(limit) - uint64_t(start) : uint64_t(start) - uint64_t(limit);
     const uint64_t step = delta > 0 ? uint64_t(delta) : 0 - uint64_t(delta);
     const uint64_t size = distance ? (distance - 1) / step + 1 : 0;
     return int64_t(std::min<uint64_t>(size, INT64_MAX));

@@ -35,7 +35,8 @@ void Call::keep_record(const std::string& key, std::string_view value) {
 }
 
 Reader::Reader(std::string name, std::unique_ptr<RecordFormat> format)
-    : object(object_of_kind("Reader", [](hr_object* o) { delete reinterpret_cast<Reader*>(o); })),
+    : object(
+          object_of_kind(kReaderKind, [](hr_object* o) { delete reinterpret_cast<Reader*>(o); })),
       name_(std::move(name)), format_(std::move(format)) {}
 
 // ---- turns --------------------------------------------------------------------------------------

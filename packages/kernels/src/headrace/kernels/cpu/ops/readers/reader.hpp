@@ -16,6 +16,8 @@
 
 namespace hr::readers {
 
+inline constexpr char kReaderKind[] = "Reader";
+
 class Reader;
 
 // One call of an asynchronous kernel.
@@ -54,7 +56,7 @@ class Reader {
  public:
   Reader(std::string name, std::unique_ptr<RecordFormat> format);
 
-  hr_object object;  // first; kind "Reader"
+  hr_object object;  // first; kind kReaderKind
 
   // Does a call, now or when it is its turn; its `done` is called in any case.
   void enter(std::unique_ptr<Call> call);

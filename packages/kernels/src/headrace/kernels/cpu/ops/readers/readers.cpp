@@ -18,7 +18,7 @@ std::string kind_of(const hr_node* node) {
 
 hr_code create_reader(hr_node* node, void** state) {
   if (!format_of(node)) return HR_INVALID_ARGUMENT;
-  *state = new ResourceNode(node, "Reader");
+  *state = new ResourceNode(node, kReaderKind);
   return HR_OK;
 }
 
@@ -49,7 +49,7 @@ hr_code prepare_scalars(void*, hr_request* r) {
 // ---- what is done with them ---------------------------------------------------------------------
 
 Reader* reader_of(hr_ctx* ctx, const hr_tensor* handle) {
-  hr_object* object = object_of(handle, "Reader");
+  hr_object* object = object_of(handle, kReaderKind);
   if (!object) hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the handle does not point at a reader");
   return reinterpret_cast<Reader*>(object);
 }

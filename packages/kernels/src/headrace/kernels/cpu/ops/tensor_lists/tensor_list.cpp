@@ -29,7 +29,7 @@ const TensorList* TensorList::of(hr_ctx* ctx, const hr_tensor* variant, hr_dtype
     return nullptr;
   }
   const hr_variant* value = static_cast<const hr_variant*>(variant->data);
-  if (!value->type || std::strcmp(value->type->name, kListType.name) != 0) {
+  if (value->type != &kListType) {  // one of another library may have the name, not the layout
     hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Input handle is not a list. Saw: '%s'",
                 value->type ? value->type->name : "<empty>");
     return nullptr;
