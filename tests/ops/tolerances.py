@@ -55,6 +55,7 @@ SINGLE_INSIDE = {"ResizeBilinearGrad", "ResizeBicubicGrad", "CropAndResizeGradIm
 
 # Families whose results are sums: an error is in proportion to the largest, not to each.
 SUMMING = {
+    "clustering",
     "convolution",
     "image",
     "linalg",

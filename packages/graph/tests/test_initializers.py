@@ -68,3 +68,54 @@ def test_random_initializers_have_the_nodes_and_seeds_of_tensorflow(graph):
     assert (result.get_attr("seed"), result.get_attr("seed2")) == (3, 9)
     bound = graph.get_operation_by_name("v/Initializer/random_uniform/max")
     assert float(bound._attrs.values["value"]) == pytest.approx(1.0)  # sqrt(6 / (4 + 2))
+
+
+KERAS = ("RandomNormal", "RandomUniform", "TruncatedNormal", "Orthogonal", "VarianceScaling")
+
+
+@pytest.mark.parametrize("name", KERAS)
+def test_keras_initializers_are_made_again_of_what_they_say(name):
+    made = getattr(hr.keras.initializers, name)(seed=4)
+    saved = hr.keras.initializers.serialize(made)
+    assert saved["class_name"] == name
+    again = hr.keras.initializers.get(saved)
+    assert type(again) is type(made)
+    assert again.get_config() == made.get_config()
+
+
+def test_keras_initializers_have_the_defaults_of_keras():
+    keras = hr.keras.initializers
+    assert keras.RandomNormal().get_config()["stddev"] == 0.05
+    assert keras.uniform().get_config()["maxval"] == 0.05
+    assert keras.glorot_normal is hr.initializers.glorot_normal
+    assert isinstance(keras.get("he_normal"), keras.VarianceScaling)
+    assert keras.get(None) is None
+    assert keras.get(keras.Zeros).get_config() == {"dtype": "float32"}
+    with pytest.raises(ValueError, match="Unknown initializer: best"):
+        keras.get("best")
+    with pytest.raises(ValueError, match="Could not interpret initializer identifier: 3"):
+        keras.get(3)
+
+
+# As TensorFlow 1.15 has them.
+KERAS_NAMES = """
+keras.initializers.Constant keras.initializers.Identity keras.initializers.Initializer
+keras.initializers.Ones keras.initializers.Orthogonal keras.initializers.RandomNormal
+keras.initializers.RandomUniform keras.initializers.TruncatedNormal
+keras.initializers.VarianceScaling keras.initializers.Zeros keras.initializers.constant
+keras.initializers.deserialize keras.initializers.get keras.initializers.glorot_normal
+keras.initializers.glorot_uniform keras.initializers.he_normal keras.initializers.he_uniform
+keras.initializers.identity keras.initializers.lecun_normal keras.initializers.lecun_uniform
+keras.initializers.normal keras.initializers.ones keras.initializers.orthogonal
+keras.initializers.random_normal keras.initializers.random_uniform keras.initializers.serialize
+keras.initializers.truncated_normal keras.initializers.uniform keras.initializers.zeros
+""".split()
+
+
+def test_keras_has_the_initializers_of_tensorflow():
+    assert [f"keras.initializers.{name}" for name in dir(hr.keras.initializers)] == KERAS_NAMES
+    functions = {"deserialize", "get", "serialize"}
+    for name in set(dir(hr.keras.initializers)) - functions - {"Initializer"}:
+        made = hr.keras.initializers.get(name)
+        again = hr.keras.initializers.deserialize(hr.keras.initializers.serialize(made))
+        assert again.get_config() == made.get_config()

@@ -223,6 +223,16 @@ CONTRIB: dict[str, str] = {
         "crf_unary_score viterbi_decode",
         "contrib.crf",
     ),
+    **rows(
+        "contrib.factorization.kmeans",
+        "COSINE_DISTANCE KMeans SQUARED_EUCLIDEAN_DISTANCE",
+        "contrib.factorization",
+    ),
+    **rows(
+        "contrib.factorization.initial_centers",
+        "KMEANS_PLUS_PLUS_INIT RANDOM_INIT",
+        "contrib.factorization",
+    ),
     "contrib.learn.ModeKeys": "contrib.model_modes",
     **rows(
         "contrib.model_analyzer",

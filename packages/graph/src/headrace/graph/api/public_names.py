@@ -183,6 +183,19 @@ _STATE = {
         space="initializers",
     ),
     "initializers.constant": "variables.initializers:Constant",
+    **_all(
+        "variables.initializers",
+        "Constant Identity Initializer Ones Orthogonal VarianceScaling Zeros ones zeros identity "
+        "orthogonal glorot_normal glorot_uniform he_normal he_uniform lecun_normal lecun_uniform",
+        space="keras.initializers",
+    ),
+    "keras.initializers.constant": "variables.initializers:Constant",
+    **_all(
+        "variables.keras_initializers",
+        "RandomNormal RandomUniform TruncatedNormal deserialize get normal random_normal "
+        "random_uniform serialize truncated_normal uniform",
+        space="keras.initializers",
+    ),
 }
 
 _QUEUES = {

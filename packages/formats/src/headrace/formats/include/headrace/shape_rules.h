@@ -12,6 +12,7 @@
 
 #include "shape_rules/algebra.h"
 #include "shape_rules/arrays.h"
+#include "shape_rules/clustering.h"
 #include "shape_rules/elementwise.h"
 #include "shape_rules/gather.h"
 #include "shape_rules/given.h"
@@ -64,6 +65,7 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"broadcast_gradient_args", hr_shape_broadcast_gradient_args},
       {"broadcast_to", hr_shape_broadcast_to},
       {"candidate_sampler", hr_shape_candidate_sampler},
+      {"chosen_point", hr_shape_chosen_point},
       {"clip_by_value", hr_shape_clip_by_value},
       {"colours", hr_shape_unknown},
       {"combined_non_max_suppression", hr_shape_combined_non_max_suppression},
@@ -130,6 +132,7 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"merge_or_scalar", hr_shape_merge_or_scalar},
       {"mfcc", hr_shape_unknown},
       {"multinomial", hr_shape_multinomial},
+      {"nearest_neighbors", hr_shape_nearest_neighbors},
       {"no_output", hr_shape_no_output},
       {"non_max_suppression", hr_shape_non_max_suppression},
       {"nth_element", hr_shape_nth_element},
@@ -165,6 +168,7 @@ static inline hr_shape_fn hr_shape_rule_by_name(const char* name) {
       {"reverse_v2", hr_shape_unknown},
       {"rfft", hr_shape_rfft},
       {"sample_distorted_bounding_box", hr_shape_sample_distorted_bounding_box},
+      {"sampled_points", hr_shape_sampled_points},
       {"scalar", hr_shape_scalar},
       {"scatter", hr_shape_scatter},
       {"scatter_nd", hr_shape_scatter_nd},
