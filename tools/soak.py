@@ -27,6 +27,7 @@ COUNTS = {
     "fed-indices": 10_000,
     "signatures": 2_000,
     "sessions": 1_000,
+    "input-sessions": 10_000,
     "partial-runs": 100_000,
 }
 HEADING = "## Soaks"

@@ -121,6 +121,31 @@ def sessions(count: int) -> Iterator[None]:
             yield
 
 
+def input_sessions(count: int) -> Iterator[None]:
+    """A session with queue runners and an iterator that reads ahead, opened and closed."""
+    with hr.Graph().as_default():
+        queue = hr.FIFOQueue(8, [hr.float32], shapes=[[64]])
+        runner = hr.train.QueueRunner(queue, [queue.enqueue(hr.random_uniform([64]))] * 2)
+        taken = queue.dequeue()
+        dataset = hr.data.Dataset.range(1 << 40).map(lambda x: x * x, num_parallel_calls=2)
+        dataset = dataset.shuffle(8).batch(4).prefetch(2)
+        iterator = hr.data.make_initializable_iterator(dataset)
+        element = iterator.get_next()
+        for number in range(count):
+            with hr.Session() as session:
+                session.run(iterator.initializer)
+                coordinator = hr.train.Coordinator()
+                threads = runner.create_threads(session, coordinator, daemon=True, start=True)
+                assert len(session.run([taken, element])[1]) == 4
+                if number % 2:  # else the session ends what waits
+                    coordinator.request_stop()
+                    coordinator.join(threads)
+            coordinator.request_stop()
+            for thread in threads:
+                thread.join()
+            yield
+
+
 def partial_runs(count: int) -> Iterator[None]:
     """A step in two calls, count times; each eighth is set up and never finished."""
     with hr.Graph().as_default():
@@ -248,6 +273,7 @@ SOAKS: dict[str, Callable[[int], Iterator[None]]] = {
     "fed-indices": fed_indices,
     "signatures": signatures,
     "sessions": sessions,
+    "input-sessions": input_sessions,
     "partial-runs": partial_runs,
     "threads": threads,
 }

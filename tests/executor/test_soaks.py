@@ -26,6 +26,7 @@ PROGRAMS = Path(__file__).parents[2] / "tools" / "soak_programs.py"
         ("fed-indices", 3000, 8),
         ("signatures", 1500, 12),
         ("sessions", 200, 4),
+        ("input-sessions", 300, 6),
         ("partial-runs", 6000, 8),
         ("threads", 8, 40),
     ],
