@@ -35,6 +35,16 @@ def example(tf: Any, number: int) -> bytes:
     return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
 
 
+def feature_specs(tf: Any) -> dict[str, Any]:
+    return {
+        "numbers": tf.FixedLenFeature([64], tf.float32),
+        "label": tf.FixedLenFeature([], tf.int64),
+        "words": tf.VarLenFeature(tf.int64),
+        "name": tf.FixedLenFeature([], tf.string),
+        "thumbnail": tf.FixedLenFeature([], tf.string),
+    }
+
+
 def records(tf: Any, session: Any) -> Program:
     """A pass over a TFRecord file: a reader, and parse_example of batches."""
     path = str(Path(tempfile.mkdtemp()) / "records")
@@ -44,16 +54,7 @@ def records(tf: Any, session: Any) -> Program:
     queue = tf.FIFOQueue(100, [tf.string], [[]])
     put = queue.enqueue(path)
     _, values = tf.TFRecordReader().read_up_to(queue, BATCH)
-    parsed = tf.parse_example(
-        values,
-        {
-            "numbers": tf.FixedLenFeature([64], tf.float32),
-            "label": tf.FixedLenFeature([], tf.int64),
-            "words": tf.VarLenFeature(tf.int64),
-            "name": tf.FixedLenFeature([], tf.string),
-            "thumbnail": tf.FixedLenFeature([], tf.string),
-        },
-    )
+    parsed = tf.parse_example(values, feature_specs(tf))
     last = [parsed["numbers"], parsed["label"], parsed["words"].values]
     use = tf.group(*last, parsed["name"], parsed["thumbnail"])
     s = session()

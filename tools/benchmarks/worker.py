@@ -1,6 +1,6 @@
 """One side of the benchmark: reads names of rows from stdin, replies to each with a line of JSON.
 
-python worker.py headrace|headrace-dynamic|tensorflow|tensorflow-function|torch|jax
+python worker.py headrace|headrace-dynamic|headrace-python|tensorflow|tensorflow-function|torch|jax
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 import changing_inputs
+import datasets
 import input_files
 import models
 import programs
 import recurrent
 
 
-def headrace(executor: str | None) -> tuple[Any, Callable[[], Any]]:
+def headrace(executor: str | None, python_kernels: bool) -> tuple[Any, Callable[[], Any]]:
     import headrace.graph as hr
 
     def session() -> Any:
         config = hr.ConfigProto()
-        config.experimental.refuse_reference_kernels = True
+        config.experimental.refuse_reference_kernels = not python_kernels
         if executor:
             config.experimental.executor_type = executor
         return hr.Session(config=config)
@@ -46,7 +47,7 @@ def with_session(row: str, tf: Any, session: Callable[[], Any]) -> programs.Prog
             import models_graph
 
             return models_graph.in_session(row, tf, session)
-        modules = (programs, changing_inputs, recurrent, input_files)
+        modules = (programs, changing_inputs, recurrent, input_files, datasets)
         found = [getattr(module, row) for module in modules if hasattr(module, row)]
         program: programs.Program = found[0](tf, session)
         return program
@@ -72,7 +73,9 @@ def builder(side: str) -> Callable[[str], programs.Program]:
     if side == "tensorflow":
         tf, session = tensorflow()
     else:
-        tf, session = headrace("dynamic" if side == "headrace-dynamic" else None)
+        tf, session = headrace(
+            "dynamic" if side == "headrace-dynamic" else None, side == "headrace-python"
+        )
     return lambda row: with_session(row, tf, session)
 
 

@@ -420,10 +420,15 @@ cdef hr_code run_measured(PartRun* part, const LoopValue* values, const int32_t*
     part.place(values, slots)
     code = run_entries(part.executable, part.buffers, context.run)
     if timed and code == HR_OK:
-        part.executable.cost.add_sample(<double>(steady_ns() - start_ns))
+        record_single(part, steady_ns() - start_ns)
         part.samples_left = max(0, part.samples_left - 1)
         weigh(part, context)
     return code
+
+
+cdef inline void record_single(PartRun* part, int64_t took_ns) noexcept nogil:
+    part.executable.cost.add_sample(<double>took_ns)
+    part.executable.team.ran_on_one(<double>took_ns)
 
 
 cdef struct HeavyWork:
@@ -438,8 +443,11 @@ cdef struct HeavyWork:
 
 cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* slots,
                        LoopContext* context) noexcept nogil:
-    """Runs the part on the intra-op pool, or on this thread if the pool is busy."""
+    """Runs the part on the intra-op pool, or on this thread if that is faster or the pool is busy."""
     cdef PartRun* part = &state.parts[step.number]
+    cdef Executable* single = part.single.get()
+    cdef double ns = single.cost.ns(2 * kLong)  # an unknown cost was expected to be long
+    cdef int64_t start_ns = steady_ns()
     cdef HeavyWork work
     cdef hr_code code = HR_OK
     work.loop = <void*>loop
@@ -448,15 +456,18 @@ cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t*
     work.slots = slots
     work.context = context
     work.code = HR_INTERNAL
-    if run_intra_op(work_heavy, &work, context.intra_op_threads, context.poll, context.poll_argument):
+    if single.team.wants_team(ns) and \
+            run_intra_op(work_heavy, &work, context.intra_op_threads, context.poll, context.poll_argument):
         if work.code != HR_OK and work.code != HR_REPLAN and run_code(context.wide) != HR_OK:
             run_fail_text(context.run, run_code(context.wide), context.wide.message)
             run_blame(context.run, run_blamed(context.wide))
         if work.code == HR_OK:
+            single.team.ran_on_team(<double>(steady_ns() - start_ns))
+        if work.code == HR_OK and ns > kLong:
             # About the time of one thread, and no less. If the estimate was wrong, the next
             # iteration runs on one thread.
-            part.single.get().cost.add_sample(<double>work.took_ns * context.intra_op_threads)
-            if part.single.get().cost.ns(0) <= kParallel:
+            single.cost.add_sample(<double>work.took_ns * context.intra_op_threads)
+            if single.cost.ns(0) <= kParallel:
                 part.chosen_again = True
         return work.code
     if part.executable.threads != 1:
@@ -464,7 +475,11 @@ cdef hr_code run_heavy(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t*
         part.heavy = True
     if code == HR_OK:
         part.place(state.values.data(), slots)
+        start_ns = steady_ns()
         code = run_entries(part.executable, part.buffers, context.run)
+    if code == HR_OK:
+        record_single(part, steady_ns() - start_ns)
+        weigh(part, context)
     return code
 
 

@@ -19,6 +19,7 @@
 #include "plan/run_buffers.hpp"
 #include "state/run.hpp"
 #include "state/slot_shapes.hpp"
+#include "threads/team_choice.hpp"
 #include "threads/thread_policy.hpp"
 
 namespace headrace {
@@ -100,9 +101,10 @@ class Executable {
   double flops = 0, bytes_moved = 0;
   int64_t intermediate_bytes = 0;  // total size of all values in the arena
   int folded = 0;
-  int fused = 0;       // nodes that fused kernels compute
-  mutable Cost cost;   // of a run, measured
-  int8_t blocks = -1;  // 1: may wait or call Python; -1: not known yet
+  int fused = 0;            // nodes that fused kernels compute
+  mutable Cost cost;        // of a run, measured
+  mutable TeamChoice team;  // of an executable for one thread
+  int8_t blocks = -1;       // 1: may wait or call Python; -1: not known yet
   OverlapChoice overlap;
 
   explicit Executable(IdleBuffers* idle) : idle_(idle) {}

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.state.context cimport MemoryAccount, Run
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_tensor
-from headrace.runtime.threads.pools cimport Cost
+from headrace.runtime.threads.pools cimport Cost, TeamChoice
 
 
 cdef extern from "state/slot_shapes.hpp" namespace "headrace" nogil:
@@ -108,6 +108,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         int folded
         int fused
         Cost cost
+        TeamChoice team
         int8_t blocks
         OverlapChoice overlap
         hr_buffer* constant_at(const void* data) nogil

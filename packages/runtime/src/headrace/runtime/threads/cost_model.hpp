@@ -40,6 +40,9 @@ constexpr double kOverlap = 100e3;
 // A step becomes a dynamic one only if it is expected to take less than this share of its time:
 // two decompositions that run at the same time are 1.1 to 1.96 times as fast.
 constexpr double kOverlapGain = 0.8;
+// A team of threads is used for work below kLong only if it takes less than this share of the time
+// of one thread: it keeps other programs from its cores.
+constexpr double kTeamGain = 0.9;
 // A long run handles signals this often: Ctrl-C then seems immediate.
 constexpr int64_t kSignalCheckNs = 20'000'000;
 

@@ -62,6 +62,13 @@ cdef extern from "threads/thread_policy.hpp" namespace "headrace" nogil:
     int most_intra_op_threads()
     int most_inter_op_threads()
 
+
+cdef extern from "threads/team_choice.hpp" namespace "headrace" nogil:
+    cdef cppclass TeamChoice:
+        cbool wants_team(double ns)
+        void ran_on_team(double ns)
+        void ran_on_one(double ns)
+
 cdef extern from "threads/active_runs.hpp" namespace "headrace" nogil:
     int64_t steady_ns()
 

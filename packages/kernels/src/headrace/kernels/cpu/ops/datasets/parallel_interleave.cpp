@@ -8,8 +8,6 @@
 namespace hr::data {
 namespace {
 
-// What autotuning stands for.
-constexpr int64_t kAutomatic = 4;
 // More threads than that would only take memory.
 constexpr int64_t kMostThreads = 256;
 
@@ -172,9 +170,9 @@ DatasetRef make(const Arguments& arguments, int64_t threads, bool ordered) {
   DatasetRef input = arguments.dataset(0);
   Nested nested = Nested::of(arguments, "f", 1, input->spec);
   Cycle::Sizes sizes = Cycle::sizes_of(arguments);
-  if (arguments.integer(2, "cycle_length") == -1) sizes.cycle = kAutomatic;
+  if (arguments.integer(2, "cycle_length") == -1) sizes.cycle = automatic_parallelism();
   if (threads != -1 && threads < 1) invalid("num_parallel_calls must be greater than zero.");
-  if (threads == -1) threads = kAutomatic;
+  if (threads == -1) threads = automatic_parallelism();
   threads = std::min({threads, sizes.cycle, kMostThreads});
   return std::make_shared<ParallelInterleave>(arguments.spec(), std::move(input), std::move(nested),
                                               sizes, threads, ordered);

@@ -8,15 +8,13 @@
 namespace hr::data {
 namespace {
 
-// What autotuning stands for.
-constexpr int64_t kAutomatic = 4;
 // More calls than that would only take memory.
 constexpr int64_t kMostCalls = 4096;
 
 int64_t calls_of(const Arguments& arguments, int32_t argument) {
   const int64_t n = arguments.integer(argument, "num_parallel_calls");
   if (n != -1 && n < 1) invalid("num_parallel_calls must be greater than zero.");
-  return n < 0 ? kAutomatic : std::min(n, kMostCalls);
+  return std::min(n < 0 ? automatic_parallelism() : n, kMostCalls);
 }
 
 bool is_ordered(const hr_node* node) {

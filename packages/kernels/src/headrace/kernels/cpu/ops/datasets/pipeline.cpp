@@ -1,5 +1,6 @@
 #include "ops/datasets/pipeline.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,11 @@ thread_local const hr_ctx* step_of_thread = nullptr;
 
 OnThreadOfStep::OnThreadOfStep(const hr_ctx* ctx) : before_(std::exchange(step_of_thread, ctx)) {}
 OnThreadOfStep::~OnThreadOfStep() { step_of_thread = before_; }
+
+int64_t automatic_parallelism() {
+  constexpr int64_t kLeast = 4;
+  return std::max(kLeast, int64_t(std::thread::hardware_concurrency()));
+}
 
 Pipeline::Pipeline(hr_ctx* ctx, hr_object* object, void (*on_end)(void*), void* argument) {
   use_api(ctx);

@@ -26,6 +26,10 @@ using DatasetRef = std::shared_ptr<const Dataset>;
 // Any number of elements, for Stage::ready.
 constexpr int64_t kAll = INT64_MAX;
 
+// How many calls or readers autotuning stands for: one a core that the process may use, and some
+// where calls wait for files.
+int64_t automatic_parallelism();
+
 // A handle of a function of the graph.
 class Function {
  public:

@@ -1,12 +1,19 @@
 // PrefetchDataset.
 #include "ops/datasets/prefetch.hpp"
 
+#include <algorithm>
+
 #include "ops/datasets/stages.hpp"
 
 namespace hr::data {
+namespace {
+// What autotuning begins with, enough to hide the time between two steps, and what it may reach.
+constexpr size_t kFirstSize = 4, kMostSize = 32;
+}  // namespace
 
 ReadAhead::ReadAhead(Pipeline& pipeline, std::unique_ptr<Stage> input, int64_t most)
-    : pipeline_(pipeline), input_(std::move(input)), most_(size_t(most)) {}
+    : pipeline_(pipeline), input_(std::move(input)),
+      most_(most == kAutomatic ? kFirstSize : size_t(most)), grows_(most == kAutomatic) {}
 
 ReadAhead::~ReadAhead() {
   {
@@ -46,8 +53,16 @@ void ReadAhead::run() noexcept {
     reading_ = false;
     ended_ = item.end;
     held_.push_back(std::move(item));
+    was_full_ = was_full_ || held_.size() >= most_;
     pipeline_.changed.notify_all();
   }
+}
+
+// A buffer that was full and then empty is too small for the unevenness of its input.
+void ReadAhead::grow() {
+  if (!grows_ || !was_full_ || !held_.empty()) return;
+  most_ = std::min(2 * most_, kMostSize);
+  was_full_ = false;
 }
 
 bool ReadAhead::next(Element* element) {
@@ -55,6 +70,7 @@ bool ReadAhead::next(Element* element) {
   {
     std::unique_lock<std::mutex> hold(pipeline_.lock);
     start();
+    grow();
     pipeline_.wait(hold, [&] { return !held_.empty(); });
     if (held_.empty() || held_.front().end) return false;  // the end stays
     first = std::move(held_.front());
@@ -116,9 +132,6 @@ void ReadAhead::restore(StateReader& from) {
 
 namespace {
 
-// What autotuning stands for: enough to hide the time between two steps.
-constexpr int64_t kAutomatic = 4;
-
 class Prefetch : public Transformed<Prefetch> {
  public:
   Prefetch(Spec s, DatasetRef in, int64_t size)
@@ -140,8 +153,7 @@ DatasetRef make_prefetch(const Arguments& arguments) {
   const int64_t size = arguments.integer(1, "buffer_size");
   if (size < -1) invalid("buffer_size must be >= 0 or set buffer_size to be -1 for auto-tuning");
   if (size == 0) return arguments.dataset(0);
-  return std::make_shared<Prefetch>(arguments.spec_over(0), arguments.dataset(0),
-                                    size < 0 ? kAutomatic : size);
+  return std::make_shared<Prefetch>(arguments.spec_over(0), arguments.dataset(0), size);
 }
 
 }  // namespace

@@ -13,7 +13,9 @@ namespace hr::data {
 // call. The functions lock the pipeline themselves, except where they say that it is locked.
 class ReadAhead {
  public:
+  // most: kAutomatic grows with need.
   ReadAhead(Pipeline& pipeline, std::unique_ptr<Stage> input, int64_t most);
+  static constexpr int64_t kAutomatic = -1;
   ~ReadAhead();
 
   void start_reading();
@@ -40,8 +42,10 @@ class ReadAhead {
   };
   Pipeline& pipeline_;
   const std::unique_ptr<Stage> input_;
-  const size_t most_;
-  bool reading_ = false;  // the thread uses the input
+  size_t most_;
+  const bool grows_;
+  bool was_full_ = false;  // since it grew
+  bool reading_ = false;   // the thread uses the input
   std::deque<Item> held_;
   bool stopping_ = false, ended_ = false;  // the input is at its end
   int pauses_ = 0;
@@ -49,6 +53,7 @@ class ReadAhead {
 
   void start();
   void run() noexcept;
+  void grow();
 };
 
 }  // namespace hr::data
