@@ -113,7 +113,7 @@ class Cache::Iterating : public Stage {
       read_ = std::move(elements);
     }
     if (from.number() != 0) {
-      input_ = cache_.input->iterate(pipeline_);
+      input_ = iterate(cache_.input);
       input_->restore(from);
     }
   }
@@ -128,7 +128,7 @@ class Cache::Iterating : public Stage {
 
   void begin() {
     cached_ = cache_.elements(ctx());
-    if (!cached_) input_ = cache_.input->iterate(pipeline_);
+    if (!cached_) input_ = iterate(cache_.input);
     begun_ = true;
   }
 };

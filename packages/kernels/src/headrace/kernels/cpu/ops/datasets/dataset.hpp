@@ -45,6 +45,8 @@ class Dataset {
   virtual std::unique_ptr<Stage> iterate(Pipeline& pipeline) const = 0;
   // The number of elements, as far as it follows from the description.
   virtual int64_t cardinality() const { return kUnknown; }
+  // Its input, if it passes that on unchanged: take(-1), repeat(1). Otherwise null.
+  virtual const Dataset* same_as() const { return nullptr; }
   const Spec spec;
 };
 

@@ -19,10 +19,12 @@ Nested Nested::of(const Arguments& arguments, const char* attribute, int32_t cap
   return nested;
 }
 
-void OpenDataset::open(Pipeline& pipeline, const Nested& nested, Element from) {
+void OpenDataset::open(Pipeline& pipeline, const Stage& reader, const Nested& nested, Element from,
+                       int64_t at) {
   arguments = std::move(from);
   dataset = nested.make(pipeline, arguments);
-  stage = dataset->iterate(pipeline);
+  index = at;
+  stage = reader.iterate(dataset, index);
 }
 
 void OpenDataset::close() {
@@ -34,14 +36,17 @@ void OpenDataset::close() {
 void OpenDataset::save(StateWriter& to) const {
   to.number(stage != nullptr);
   if (!stage) return;
+  to.number(index);
   to.element(arguments);
   stage->save(to);
 }
 
-void OpenDataset::restore(Pipeline& pipeline, const Nested& nested, StateReader& from) {
+void OpenDataset::restore(Pipeline& pipeline, const Stage& reader, const Nested& nested,
+                          StateReader& from) {
   close();
   if (from.number() == 0) return;
-  open(pipeline, nested, from.element());
+  const int64_t at = from.number();
+  open(pipeline, reader, nested, from.element(), at);
   stage->restore(from);
 }
 
@@ -61,7 +66,7 @@ class FlatMap : public Transformed<FlatMap> {
         if (!open_.stage) {
           Element arguments;
           if (!input_->next(&arguments)) return false;
-          open_.open(pipeline_, map.nested, std::move(arguments));
+          open_.open(pipeline_, *this, map.nested, std::move(arguments), made_++);
         }
         if (open_.stage->next(element)) return true;
         open_.close();
@@ -69,16 +74,19 @@ class FlatMap : public Transformed<FlatMap> {
     }
     void save(StateWriter& to) override {
       to.text("flat map");
+      to.number(made_);
       open_.save(to);
       input_->save(to);
     }
     void restore(StateReader& from) override {
       from.expect("flat map");
-      open_.restore(pipeline_, map.nested, from);
+      made_ = from.number(0, INT64_MAX);
+      open_.restore(pipeline_, *this, map.nested, from);
       input_->restore(from);
     }
     const FlatMap& map;
     OpenDataset open_;
+    int64_t made_ = 0;
   };
 };
 
@@ -118,7 +126,7 @@ class Interleave : public Transformed<Interleave> {
             ended_ = true;
             continue;
           }
-          open.open(pipeline_, interleave.nested, std::move(arguments));
+          open.open(pipeline_, *this, interleave.nested, std::move(arguments), at_.slot());
           ++n_open_;
         } else {
           at_.next_slot();
@@ -142,7 +150,7 @@ class Interleave : public Transformed<Interleave> {
       n_open_ = 0;
       const int64_t n = from.number(0, interleave.sizes.cycle);
       for (int64_t i = 0; i < n; ++i) {
-        slot(i).restore(pipeline_, interleave.nested, from);
+        slot(i).restore(pipeline_, *this, interleave.nested, from);
         n_open_ += slot(i).stage != nullptr;
       }
       input_->restore(from);

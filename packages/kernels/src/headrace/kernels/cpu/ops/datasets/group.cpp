@@ -119,8 +119,8 @@ class GroupByWindow::Iterating : public Over {
   }
   void open(int64_t key) {
     open_key_ = key;
-    open_.open(pipeline_, of_.reduce,
-               {int_tensor(ctx(), key), variant_of(ctx(), dataset_of(of_.input->spec, group_))});
+    open_.open(pipeline_, *this, of_.reduce,
+               {int_tensor(ctx(), key), variant_of(ctx(), dataset_of(of_.input->spec, group_))}, 0);
   }
   static void save_group(StateWriter& to, const std::vector<Element>& group) {
     to.number(int64_t(group.size()));

@@ -15,7 +15,8 @@ class Directed : public Transformed<Directed> {
 
   struct Iterating : Over {
     Iterating(Pipeline& p, const Directed& d) : Over(p, d.input), directed(d) {
-      for (const DatasetRef& choice : d.choices) stages_.push_back(choice->iterate(p));
+      for (const DatasetRef& choice : d.choices)
+        stages_.push_back(iterate(choice, 1 + int64_t(stages_.size())));
     }
     bool ready(int64_t n) override {
       for (const auto& stage : stages_)
@@ -57,7 +58,7 @@ class Directed : public Transformed<Directed> {
       for (size_t i = 0; i < stages_.size(); ++i) {
         stages_[i].reset();
         if (from.number(0, 1) == 0) continue;
-        stages_[i] = directed.choices[i]->iterate(pipeline_);
+        stages_[i] = iterate(directed.choices[i], 1 + int64_t(i));
         stages_[i]->restore(from);
       }
     }

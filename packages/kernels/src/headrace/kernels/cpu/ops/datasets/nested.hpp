@@ -23,11 +23,13 @@ struct OpenDataset {
   Element arguments;  // of the function: a restored position makes the dataset anew
   DatasetRef dataset;
   std::unique_ptr<Stage> stage;  // null: closed
+  int64_t index = 0;             // its place below `reader`
 
-  void open(Pipeline& pipeline, const Nested& nested, Element from);
+  void open(Pipeline& pipeline, const Stage& reader, const Nested& nested, Element from,
+            int64_t index);
   void close();
   void save(StateWriter& to) const;
-  void restore(Pipeline& pipeline, const Nested& nested, StateReader& from);
+  void restore(Pipeline& pipeline, const Stage& reader, const Nested& nested, StateReader& from);
 };
 
 // The slot to read from: `block` elements of one, then the next.

@@ -1,6 +1,7 @@
 // Which elements of its inputs a dataset has: Repeat, Take, Skip, Shard, Concatenate, Zip.
 #include <algorithm>
 
+#include "ops/datasets/shuffle.hpp"
 #include "ops/datasets/stages.hpp"
 
 namespace hr::data {
@@ -17,6 +18,15 @@ class Repeat : public Transformed<Repeat> {
  public:
   Repeat(Spec s, DatasetRef in, int64_t count)
       : Transformed(std::move(s), std::move(in)), count(count) {}
+  const Dataset* same_as() const override { return count == 1 ? input.get() : nullptr; }
+  std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
+    if (next_place().fuses && count != 0 && count != 1) {
+      const Dataset* shuffle = input.get();
+      while (const Dataset* same = shuffle->same_as()) shuffle = same;
+      if (auto fused = shuffle_and_repeat(pipeline, *shuffle, count)) return fused;
+    }
+    return Transformed::iterate(pipeline);
+  }
   int64_t cardinality() const override { return rounds_of(input->cardinality(), count); }
   const int64_t count;  // negative: forever
 
@@ -38,6 +48,7 @@ class Repeat : public Transformed<Repeat> {
         ended_ = repeat.count < 0 && first_;
         first_ = true;
         ++round_;
+        if (round_ == repeat.count) iterate(repeat.input);  // as in shuffle.cpp
       }
       return false;
     }
@@ -64,7 +75,7 @@ class Repeat : public Transformed<Repeat> {
     bool first_ = true, ended_ = false;  // no element of this round so far
 
     std::unique_ptr<Stage>& made() {
-      if (!input_) input_ = repeat.input->iterate(pipeline_);
+      if (!input_) input_ = iterate(repeat.input);
       return input_;
     }
   };
@@ -81,6 +92,7 @@ class Take : public Transformed<Take> {
  public:
   Take(Spec s, DatasetRef in, int64_t count)
       : Transformed(std::move(s), std::move(in)), count(count) {}
+  const Dataset* same_as() const override { return count < 0 ? input.get() : nullptr; }
   int64_t cardinality() const override {
     const int64_t n = input->cardinality();
     if (count < 0 || n == kUnknown) return n;
@@ -121,6 +133,7 @@ class Skip : public Transformed<Skip> {
  public:
   Skip(Spec s, DatasetRef in, int64_t count)
       : Transformed(std::move(s), std::move(in)), count(count) {}
+  const Dataset* same_as() const override { return count == 0 ? input.get() : nullptr; }
   int64_t cardinality() const override {
     const int64_t n = input->cardinality();
     if (n < 0) return n;
@@ -246,7 +259,7 @@ class Concatenate : public Transformed<Concatenate> {
       if (input_->next(element)) return true;
       if (in_second_) return false;
       in_second_ = true;
-      input_ = both.second->iterate(pipeline_);
+      input_ = iterate(both.second, 1);
       return input_->next(element);
     }
     void save(StateWriter& to) override {
@@ -257,7 +270,7 @@ class Concatenate : public Transformed<Concatenate> {
     void restore(StateReader& from) override {
       from.expect("concatenate");
       in_second_ = from.number() != 0;
-      if (in_second_) input_ = both.second->iterate(pipeline_);
+      if (in_second_) input_ = iterate(both.second, 1);
       input_->restore(from);
     }
 
@@ -296,7 +309,8 @@ class Zip : public Dataset {
  private:
   struct Iterating : Stage {
     Iterating(Pipeline& p, const Zip& z) : Stage(p) {
-      for (const DatasetRef& input : z.inputs) stages_.push_back(input->iterate(p));
+      for (const DatasetRef& input : z.inputs)
+        stages_.push_back(iterate(input, int64_t(stages_.size())));
     }
     bool ready(int64_t n) override {
       for (const auto& stage : stages_)
@@ -351,6 +365,25 @@ DatasetRef make_zip(const Arguments& arguments) {
 
 // ---- what only describes a dataset --------------------------------------------------------------
 
+class Optimized : public Dataset {
+ public:
+  Optimized(Spec s, DatasetRef in) : Dataset(std::move(s)), input(std::move(in)) {}
+  int64_t cardinality() const override { return input->cardinality(); }
+  std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
+    next_place().fuses = true;
+    return input->iterate(pipeline);
+  }
+  const DatasetRef input;
+};
+
+// Of TensorFlow's optimizations, only this one changes what a dataset gives: the order.
+DatasetRef make_optimized(const Arguments& arguments) {
+  for (const std::string& name : arguments.texts(1))
+    if (name == "shuffle_and_repeat_fusion")
+      return std::make_shared<Optimized>(arguments.spec(), arguments.dataset(0));
+  return arguments.dataset(0);
+}
+
 DatasetRef make_same(const Arguments& arguments) { return arguments.dataset(0); }
 
 }  // namespace
@@ -364,7 +397,7 @@ HR_KERNELS = {
     dataset_kernel<make_zip>("ZipDataset"),
     dataset_kernel<make_same>("OptionsDataset"),
     dataset_kernel<make_same>("ModelDataset"),
-    dataset_kernel<make_same>("OptimizeDataset"),
+    dataset_kernel<make_optimized>("OptimizeDataset"),
     dataset_kernel<make_same>("MaxIntraOpParallelismDataset"),
     dataset_kernel<make_same>("ExperimentalMaxIntraOpParallelismDataset"),
     dataset_kernel<make_same>("PrivateThreadPoolDataset"),

@@ -58,10 +58,12 @@ class ParallelInterleave::Iterating : public Over {
     to.text("parallel interleave");
     to.number(ended_);
     at_.save(to);
+    to.number(made_);
     to.number(int64_t(open_.size()));
     for (const Slot& slot : open_) {
       to.number(slot.ahead != nullptr);
       if (!slot.ahead) continue;
+      to.number(slot.index);
       to.element(slot.arguments);
       slot.ahead->save(to);
     }
@@ -72,13 +74,15 @@ class ParallelInterleave::Iterating : public Over {
     from.expect("parallel interleave");
     ended_ = from.number() != 0;
     at_.restore(from);
+    made_ = from.number(0, INT64_MAX);
     open_.clear();
     n_open_ = 0;
     const int64_t n = from.number(0, interleave_.sizes.cycle);
     for (int64_t i = 0; i < n; ++i) {
       Slot& slot = slot_at(i);
       if (from.number() == 0) continue;
-      make(slot, from.element());
+      const int64_t index = from.number();
+      make(slot, from.element(), index);
       slot.ahead->restore(from);
     }
     input_->restore(from);
@@ -87,6 +91,7 @@ class ParallelInterleave::Iterating : public Over {
 
  private:
   struct Slot {
+    int64_t index = 0;  // of the element among all
     Element arguments;
     DatasetRef dataset;
     std::unique_ptr<ReadAhead> ahead;  // null: closed
@@ -94,7 +99,7 @@ class ParallelInterleave::Iterating : public Over {
   const ParallelInterleave& interleave_;
   Cycle at_;
   std::vector<Slot> open_;
-  int64_t n_open_ = 0;
+  int64_t n_open_ = 0, made_ = 0;
   bool ended_ = false, filled_ = false;
   int64_t free_;  // threads that may begin to read; guarded by the pipeline's lock
 
@@ -117,15 +122,16 @@ class ParallelInterleave::Iterating : public Over {
       ended_ = true;
       return;
     }
-    make(slot, std::move(arguments));
+    make(slot, std::move(arguments), made_++);
     slot.ahead->start_reading();
   }
 
-  void make(Slot& slot, Element arguments) {
+  void make(Slot& slot, Element arguments, int64_t index) {
+    slot.index = index;
     slot.arguments = std::move(arguments);
     slot.dataset = interleave_.nested.make(pipeline_, slot.arguments);
     slot.ahead = std::make_unique<ReadAhead>(
-        pipeline_, slot.dataset->iterate(pipeline_),
+        pipeline_, iterate(slot.dataset, index),
         std::min<int64_t>(std::max<int64_t>(interleave_.sizes.block, 2), 1024));
     if (interleave_.threads < interleave_.sizes.cycle) {
       slot.ahead->argument = this;

@@ -36,14 +36,37 @@ Pipeline::~Pipeline() {
   api()->functions->close_scope(scope_);
 }
 
+namespace {
+
+thread_local Place place_of_next;  // of the stage that this thread makes
+
+std::unique_ptr<Stage> begin_at(Pipeline& pipeline, const DatasetRef& dataset, Place place) {
+  struct Restore {
+    const Place before = place_of_next;
+    ~Restore() { place_of_next = before; }
+  } restore;
+  place_of_next = place;
+  return dataset->iterate(pipeline);
+}
+
+}  // namespace
+
+Place& next_place() { return place_of_next; }
+
+Stage::Stage(Pipeline& pipeline) : pipeline_(pipeline), place_(place_of_next) {}
+
+std::unique_ptr<Stage> Stage::iterate(const DatasetRef& input, int64_t index) const {
+  return begin_at(pipeline_, input, place_.input(index));
+}
+
 void Pipeline::start(const DatasetRef& dataset) {
   dataset_ = dataset;
-  root_ = dataset->iterate(*this);
+  root_ = begin_at(*this, dataset_, {});
 }
 
 void Pipeline::restart() {
   root_.reset();
-  root_ = dataset_->iterate(*this);
+  root_ = begin_at(*this, dataset_, {});
 }
 
 void Pipeline::stop() {

@@ -65,6 +65,23 @@ class Recorder {
   virtual void record(const std::string& name, double value) const = 0;
 };
 
+// Where a stage lies in its pipeline. Iterations of one dataset, and of the datasets that a
+// function makes one after the other for one slot of an interleave, lie at one place; so do
+// TensorFlow's iterators of one prefix.
+struct Place {
+  uint64_t number = 0;
+  bool fuses = false;  // shuffle().repeat() is shuffle_and_repeat(), as OptimizeDataset asks
+
+  Place input(int64_t index) const {
+    uint64_t mixed = number * 0x9E3779B97F4A7C15 + uint64_t(index) + 1;
+    mixed = (mixed ^ mixed >> 31) * 0xBF58476D1CE4E5B9;
+    return {mixed ^ mixed >> 29, fuses};
+  }
+};
+
+// The place of the stage that this thread makes next.
+Place& next_place();
+
 // What the stages of one pipeline share: its scope, and what its threads wait on.
 class Pipeline {
  public:
@@ -88,10 +105,10 @@ class Pipeline {
 
   std::atomic<const Recorder*> recorder{nullptr};  // null: nothing is measured
 
-  // What the iterations of one dataset within this pipeline share; T is made at the first call.
-  template <class T> std::shared_ptr<T> shared(const Dataset* dataset) {
+  // What the stages of one place share; T is made at the first call.
+  template <class T> std::shared_ptr<T> shared(const Place& place) {
     const std::lock_guard<std::mutex> hold(shared_lock_);
-    std::shared_ptr<void>& found = shared_[dataset];
+    std::shared_ptr<void>& found = shared_[place.number];
     if (!found) found = std::make_shared<T>();
     return std::static_pointer_cast<T>(found);
   }
@@ -112,7 +129,7 @@ class Pipeline {
   std::atomic<bool> stopped_{false};
   DatasetRef dataset_;
   std::mutex shared_lock_;
-  std::map<const Dataset*, std::shared_ptr<void>> shared_;
+  std::map<uint64_t, std::shared_ptr<void>> shared_;
   std::unique_ptr<Stage> root_;
 
   [[noreturn]] void throw_stopped() const;
@@ -133,7 +150,7 @@ class OnThreadOfStep {
 // One stage, for one iteration of a dataset.
 class Stage {
  public:
-  explicit Stage(Pipeline& pipeline) : pipeline_(pipeline) {}
+  explicit Stage(Pipeline& pipeline);
   virtual ~Stage() = default;
   Stage(const Stage&) = delete;
 
@@ -144,9 +161,12 @@ class Stage {
   // The position, with what the stage holds. `restore` follows construction.
   virtual void save(StateWriter& to) = 0;
   virtual void restore(StateReader& from) = 0;
+  // Begins to read an input. `index`: of the input, or of the slot of a dataset made by a function.
+  std::unique_ptr<Stage> iterate(const DatasetRef& input, int64_t index = 0) const;
 
  protected:
   Pipeline& pipeline_;
+  Place place_;
   hr_ctx* ctx() const { return pipeline_.ctx(); }
 };
 

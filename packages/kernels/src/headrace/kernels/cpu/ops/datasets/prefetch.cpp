@@ -137,10 +137,11 @@ class Prefetch : public Transformed<Prefetch> {
   Prefetch(Spec s, DatasetRef in, int64_t size)
       : Transformed(std::move(s), std::move(in)), size(size) {}
   int64_t cardinality() const override { return input->cardinality(); }
+  const Dataset* same_as() const override { return size == 0 ? input.get() : nullptr; }
   const int64_t size;
 
   struct Iterating : Stage {
-    Iterating(Pipeline& p, const Prefetch& f) : Stage(p), ahead_(p, f.input->iterate(p), f.size) {}
+    Iterating(Pipeline& p, const Prefetch& f) : Stage(p), ahead_(p, iterate(f.input), f.size) {}
     bool ready(int64_t n) override { return ahead_.ready(n); }
     bool next(Element* element) override { return ahead_.next(element); }
     void save(StateWriter& to) override { ahead_.save(to); }

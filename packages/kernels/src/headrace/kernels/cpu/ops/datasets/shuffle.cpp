@@ -4,6 +4,7 @@
 #include <random>
 
 #include "math/philox.hpp"
+#include "ops/datasets/shuffle.hpp"
 #include "ops/datasets/stages.hpp"
 
 namespace hr::data {
@@ -28,6 +29,8 @@ class Shuffle : public Transformed<Shuffle> {
   int64_t cardinality() const override { return rounds_of(input->cardinality(), count); }
   const int64_t size, count;  // of the buffer; rounds, negative: forever
 
+  bool reshuffles() const { return reshuffle_; }
+  Seeds seeds() const { return seeds_; }
   // The seeds of a new iteration.
   Seeds next_seeds(SeedGenerator& generator) const {
     if (!reshuffle_) return seeds_;
@@ -62,15 +65,21 @@ class Shuffle : public Transformed<Shuffle> {
 
 class Shuffle::Iterating : public Stage {
  public:
-  Iterating(Pipeline& p, const Shuffle& s)
-      : Stage(p), shuffle_(s), generator_(p.shared<SeedGenerator>(&s)) {
-    use(s.next_seeds(*generator_));
+  Iterating(Pipeline& p, const Shuffle& s) : Iterating(p, s, s.count, s.count != 1) {}
+  // one_sequence: the rounds continue one sequence of random numbers, that of the dataset's seeds,
+  // as shuffle_and_repeat does in TensorFlow 1.15. Otherwise each iteration has seeds of its own.
+  Iterating(Pipeline& p, const Shuffle& s, int64_t count, bool one_sequence)
+      : Stage(p), shuffle_(s), count_(count), one_sequence_(one_sequence && s.reshuffles()),
+        generator_(p.shared<SeedGenerator>(place_)) {
+    use(one_sequence_ ? s.seeds() : s.next_seeds(*generator_));
   }
 
   bool ready(int64_t n) override {
     const int64_t missing = ended_ ? 0 : shuffle_.size - held_;
-    if (missing > kManyAtOnce || shuffle_.count != 1) return false;
-    return !input_ ? missing == 0 || starts_ready() : input_->ready(plus(n, missing));
+    if (missing > kManyAtOnce) return false;
+    if (!input_) return missing == 0 || slices_.empty() && starts_ready();
+    // The input of the next round is made anew, so only one that never waits will do.
+    return input_->ready(count_ == 1 ? plus(n, missing) : kAll);
   }
 
   bool next(Element* element) override {
@@ -78,7 +87,7 @@ class Shuffle::Iterating : public Stage {
     if (held_ == 0) return false;
     while (slices_.front().begin == slices_.front().end) {
       slices_.pop_front();
-      use(shuffle_.next_seeds(*generator_));  // of the next round
+      if (!one_sequence_) use(shuffle_.next_seeds(*generator_));  // of the next round
     }
     // Rounds are not mixed: all elements of the first come before those of the second.
     Slice& slice = slices_.front();
@@ -130,7 +139,7 @@ class Shuffle::Iterating : public Stage {
     }
     input_.reset();
     if (from.number() != 0) {
-      input_ = shuffle_.input->iterate(pipeline_);
+      input_ = iterate(shuffle_.input);
       input_->restore(from);
     }
   }
@@ -140,6 +149,8 @@ class Shuffle::Iterating : public Stage {
     int64_t begin = 0, end = 0;
   };
   const Shuffle& shuffle_;
+  const int64_t count_;
+  const bool one_sequence_;
   const std::shared_ptr<SeedGenerator> generator_;
   Seeds seeds_{};
   SinglePhilox numbers_{Philox()};
@@ -160,9 +171,9 @@ class Shuffle::Iterating : public Stage {
     return numbers_();
   }
   bool starts_ready() {
-    input_ = shuffle_.input->iterate(pipeline_);
+    input_ = iterate(shuffle_.input);
     slices_.push_back(Slice());
-    return input_->ready(plus(1, shuffle_.size));
+    return input_->ready(count_ == 1 ? plus(1, shuffle_.size) : kAll);
   }
   Element& at(int64_t i) {
     const size_t place = size_t(i % shuffle_.size);
@@ -174,11 +185,11 @@ class Shuffle::Iterating : public Stage {
     while (!ended_ && held_ < shuffle_.size) {
       pipeline_.poll();
       if (!input_) {
-        if (shuffle_.count >= 0 && round_ >= shuffle_.count) {
+        if (count_ >= 0 && round_ >= count_) {
           ended_ = true;
           return;
         }
-        input_ = shuffle_.input->iterate(pipeline_);
+        input_ = iterate(shuffle_.input);
         const int64_t end = slices_.empty() ? 0 : slices_.back().end;
         slices_.push_back({end, end});
         any_ = false;
@@ -193,8 +204,11 @@ class Shuffle::Iterating : public Stage {
       }
       input_.reset();
       ++round_;
+      // TensorFlow 1.15 begins the input once more, also after the last round. It reads nothing
+      // then, but shuffles of the input take their next seeds.
+      if (round_ == count_) iterate(shuffle_.input);
       // An empty input would repeat forever.
-      if (shuffle_.count < 0 && !any_) ended_ = true;
+      if (count_ < 0 && !any_) ended_ = true;
     }
   }
 };
@@ -213,6 +227,16 @@ DatasetRef make(const Arguments& arguments, int64_t count) {
       arguments.spec_over(0), arguments.dataset(0), size == -1 ? kAll : size, seeds,
       hr_attr_bool(arguments.node, "reshuffle_each_iteration", 1) != 0, count);
 }
+
+}  // namespace
+
+std::unique_ptr<Stage> shuffle_and_repeat(Pipeline& pipeline, const Dataset& input, int64_t count) {
+  const auto* shuffle = dynamic_cast<const Shuffle*>(&input);
+  if (!shuffle || shuffle->count != 1 || !shuffle->reshuffles()) return nullptr;
+  return std::make_unique<Shuffle::Iterating>(pipeline, *shuffle, count, true);
+}
+
+namespace {
 
 DatasetRef make_shuffle(const Arguments& arguments) { return make(arguments, 1); }
 

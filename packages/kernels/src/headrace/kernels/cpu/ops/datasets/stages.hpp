@@ -21,8 +21,7 @@ template <class Self> class Transformed : public Dataset {
 // A stage over one input.
 class Over : public Stage {
  public:
-  Over(Pipeline& pipeline, const DatasetRef& dataset)
-      : Stage(pipeline), input_(dataset->iterate(pipeline)) {}
+  Over(Pipeline& pipeline, const DatasetRef& dataset) : Stage(pipeline), input_(iterate(dataset)) {}
 
  protected:
   std::unique_ptr<Stage> input_;

@@ -84,7 +84,7 @@ class Observed : public Transformed<Observed>, public Recorder {
   struct Iterating : Stage {
     Iterating(Pipeline& p, const Observed& o) : Stage(p) {
       p.recorder = &o;
-      input_ = o.input->iterate(p);
+      input_ = iterate(o.input);
     }
     bool ready(int64_t n) override { return input_->ready(n); }
     bool next(Element* element) override { return input_->next(element); }

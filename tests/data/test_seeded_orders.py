@@ -1,0 +1,35 @@
+"""Shuffled elements come in TensorFlow 1.15's order: seeded_orders.json has what 1.15.5 gave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import seeded_orders
+
+import headrace.graph as hr
+
+FOLDER = Path(__file__).parent
+ORDERS = json.loads((FOLDER / "seeded_orders.json").read_text())
+KINDS = ["one_shot", "initializable"]
+
+
+@pytest.mark.filterwarnings("ignore:Seed 5 from outer graph")
+@pytest.mark.parametrize("kind", KINDS)
+def test_shuffled_elements_have_tensorflows_order(kind: str) -> None:
+    assert seeded_orders.elements(hr, kind == "one_shot") == ORDERS[kind]
+
+
+@pytest.mark.peer
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_orders_are_tensorflows(kind: str) -> None:
+    python = os.environ.get("TENSORFLOW1_PYTHON")
+    if not python:
+        pytest.skip("TENSORFLOW1_PYTHON is not set")
+    program = [python, str(FOLDER / "seeded_orders.py"), kind]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    printed = subprocess.run(program, env=environment, capture_output=True, check=True, text=True)
+    assert json.loads(printed.stdout.splitlines()[-1]) == ORDERS[kind]
