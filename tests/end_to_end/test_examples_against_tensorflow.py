@@ -47,7 +47,7 @@ USUAL_TOLERANCE = 1e-5
 # Threads mix the batches of this one, which therefore differ in each run of the test. Where values
 # of a window of max_pooling2d are equal but for rounding, the gradient goes to one or another.
 TOLERANCE = {"cifar_queues": 1e-3, "cifar_dataset": 1e-3}
-# The attention of contrib.seq2seq counts other nodes, so that its variables have other seeds.
+# The translation still counts other nodes, so that some of its variables have other seeds.
 SEEDED = [name for name in NAMES if name != "translation"]
 
 

@@ -161,6 +161,12 @@ NODES = {
     "m.signal.frame(s,2,1)": 67,
     "m.signal.hann_window(4)": 24,
     "m.layers.dropout(s,.5,training=i>0)": 26,
+    "m.train.piecewise_constant(i,[1,2,3],[.1,.2,.3,.4])": 74,
+    "m.train.polynomial_decay(.1,i,10,cycle=True)": 26,
+    "m.train.cosine_decay_restarts(.1,i,10)": 53,
+    "m.sparse_concat(1,[m.SparseTensor([[0,0]],[1.],[2,3])]*3)": 5,
+    "m.parse_example([''],{'a':m.SparseFeature(['i','j','k'],'v',m.float32,[5,4,3])})": 34,
+    "m.linalg.diag(s)": 1,
 }
 
 

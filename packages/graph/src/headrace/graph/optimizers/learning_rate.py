@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.formats.dtypes import float32
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.typing.aliases import TensorLike
@@ -89,6 +90,7 @@ def inverse_time_decay(
     with name_scope(name or "InverseTimeDecay"):
         rate, step, steps, decay = _operands(learning_rate, global_step, decay_steps, decay_rate)
         passed = step / steps
+        count_nodes(1)
         return rate / (
             op("OnesLike", rate) + decay * (op("Floor", passed) if staircase else passed)
         )
@@ -114,6 +116,7 @@ def polynomial_decay(
         rate, step, steps, end, power = _operands(
             learning_rate, global_step, decay_steps, end_learning_rate, power
         )
+        count_nodes(8 if cycle else not isinstance(decay_steps, Tensor))
         if cycle:
             rounds = op("Maximum", op("Ceil", step / steps), op("OnesLike", step))
             steps = steps * rounds
@@ -156,6 +159,10 @@ def piecewise_constant(
         )
     with name_scope(name or "PiecewiseConstant"):
         x = convert_to_tensor(x)
+        pieces = len(boundaries)
+        casts = x.dtype.base_dtype.name == "int64" and not isinstance(boundaries[0], Tensor)
+        # TensorFlow 1.15 has a case of predicates.
+        count_nodes(pieces * (pieces + 9) + 25 + pieces * casts)
         result = convert_to_tensor(values[-1])
         _check_pieces(x, boundaries, values)
         for boundary, value in reversed(list(zip(boundaries, values[:-1], strict=True))):
@@ -206,6 +213,7 @@ def cosine_decay_restarts(
             learning_rate, global_step, first_decay_steps, t_mul, m_mul, alpha
         )
         one = op("OnesLike", rate)
+        count_nodes(12)  # a conditional
         passed = step / first
         # the index of the period, and the completed fraction of it; periods may have equal lengths
         log = op("Log", one - passed * (one - times)) / op("Log", times)

@@ -16,6 +16,7 @@ from headrace.graph.contrib.layers.named_outputs import (
     get_variable_collections,
     last_dimension,
 )
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.functions.defun import Defun
@@ -154,6 +155,7 @@ def spatial_softmax(
     is_first = check_layout(data_format, "NHWC", "NCHW") == "channels_first"
     with variable_scope(name, "spatial_softmax"):
         x = convert_to_tensor(features)
+        count_nodes(2)
         shape = op("Shape", x)
         height, width = (shape[2], shape[3]) if is_first else (shape[1], shape[2])
         channels = x.get_shape()[1 if is_first else 3].value

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.typing.aliases import TensorLike
@@ -28,6 +29,11 @@ def matrix_band_part(
     return op("MatrixBandPart", input, num_lower, num_upper, name=name)
 
 
+def _uncount(*values: Any) -> None:
+    """Leaves values out of the numbers of nodes: TensorFlow 1.15 has ops without them."""
+    count_nodes(-sum(not isinstance(value, Tensor) for value in values))
+
+
 def matrix_diag(
     diagonal: TensorLike,
     name: str = "diag",
@@ -48,6 +54,7 @@ def matrix_diag(
         "LEFT_RIGHT", "LEFT_LEFT" or "RIGHT_RIGHT".
     """
     x = convert_to_tensor(diagonal)
+    _uncount(k, num_rows, num_cols, padding_value)
     fill = convert_to_tensor(padding_value, dtype=x.dtype.base_dtype)
     return op("MatrixDiagV3", x, k, num_rows, num_cols, fill, align=align, name=name)
 
@@ -61,6 +68,7 @@ def matrix_diag_part(
 ) -> Tensor:
     """Returns diagonals of each matrix [..., m, n]; the other arguments as in matrix_diag."""
     x = convert_to_tensor(input)
+    _uncount(k, padding_value)
     fill = convert_to_tensor(padding_value, dtype=x.dtype.base_dtype)
     return op("MatrixDiagPartV3", x, k, fill, align=align, name=name)
 
@@ -73,6 +81,7 @@ def matrix_set_diag(
     align: str = _ALIGN,
 ) -> Tensor:
     """Replaces diagonals of each matrix [..., m, n]; the other arguments as in matrix_diag."""
+    _uncount(k)
     return op("MatrixSetDiagV3", input, diagonal, k, align=align, name=name)
 
 

@@ -10,6 +10,7 @@ from headrace.formats.dtypes import DType, as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.tensor_shape import as_dims
 from headrace.graph.ops.sparse.sparse import sparse_of
@@ -224,6 +225,8 @@ def _merged(feature: SparseFeature, found: dict[str, Any]) -> SparseTensor:
     from headrace.graph.ops.sparse.layout import merge
 
     values = found[feature.value_key]
+    # TensorFlow 1.15 merges the parts with fewer nodes.
+    count_nodes(-6 - len(index_keys(feature)[0]))
     if isinstance(feature.index_key, str):
         return merge(
             found[feature.index_key], values, feature.size, already_sorted=feature.already_sorted

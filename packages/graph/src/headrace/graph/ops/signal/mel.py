@@ -7,6 +7,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.arrays.creation import linspace
@@ -43,6 +44,7 @@ def linear_to_mel_weight_matrix(
     Raises: ValueError for another dtype, or numbers that make no bands.
     """
     kind = as_dtype(dtype)
+    count_nodes(-10)
     if num_mel_bins <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
     if lower_edge_hertz < 0.0:

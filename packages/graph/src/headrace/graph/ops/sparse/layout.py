@@ -10,6 +10,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import control_dependencies, name_scope
 from headrace.graph.ops.sparse.sparse import as_sparse, known_rank, sparse_of, to_dense, triplet
@@ -31,6 +32,7 @@ def reshape(sp_input: SparseLike, shape: TensorLike, name: str | None = None) ->
     x = as_sparse(sp_input)
     with name_scope(name or "SparseReshape") as scope:
         requested = convert_to_tensor(shape, dtype="int64")
+        count_nodes(1)
         indices, dims = op("SparseReshape", x.indices, x.dense_shape, requested, name=scope)
         known = constant_value(requested)
         if known is not None and (known >= 0).all():
@@ -106,6 +108,7 @@ def concat(
     inputs = [as_sparse(x) for x in sp_inputs]
     if len(inputs) == 1:
         return inputs[0]
+    count_nodes(1)
     shapes = [x.dense_shape for x in inputs]
     if expand:
         widest = op("Max", op("Pack", shapes), [0])

@@ -13,6 +13,7 @@ from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor, SparseTensorValue
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value
+from headrace.graph.framework.default_graph import count_nodes
 from headrace.graph.framework.operation import Tensor
 from headrace.graph.framework.scopes import name_scope
 from headrace.graph.ops.sparse import gradients as gradients  # the family's gradients
@@ -180,6 +181,7 @@ def add(
             a.dtype.base_dtype.name, a.dtype.base_dtype.name
         )
         limit = convert_to_tensor(0 if limit is None else limit, dtype=kind, name="thresh")
+        count_nodes(known_rank(a) is not None)
         return sparse_of(op("SparseAdd", *triplet(a), *triplet(b), limit), known_rank(a))
     if isinstance(b, sparse):
         a, b = b, a
