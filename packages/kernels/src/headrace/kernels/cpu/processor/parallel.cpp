@@ -26,8 +26,10 @@ void run_ranges(hr_ctx* ctx, int64_t total, int64_t grain, RangeBody call, void*
   const int64_t pieces = std::min<int64_t>(ctx->threads, total / std::max<int64_t>(1, grain));
   if (pieces > 1) {
     ThrownInPool thrown;
+    const int updates = updates_of_thread();
 #pragma omp parallel num_threads(int(pieces))
     {
+      const HelpsUpdates helps(updates);
       const int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
       const int64_t begin = piece_start(total, me, threads);
       const int64_t end = piece_start(total, me + 1, threads);

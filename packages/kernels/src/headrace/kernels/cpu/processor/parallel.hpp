@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <type_traits>
+#include <utility>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -30,9 +31,31 @@ struct Cancelled : std::exception {
   const char* what() const noexcept override { return "the step was cancelled"; }
 };
 
+// How many updates of variables this thread is in the middle of. They go on to their end: half of
+// one is worse than a late timeout. The context is no place for this: kernels of other threads
+// share it.
+inline int& updates_of_thread() {
+  static thread_local int updates = 0;
+  return updates;
+}
+
+// A thread of the pool is in the middle of the updates of the thread that it helps.
+class HelpsUpdates {
+ public:
+  explicit HelpsUpdates(int updates) : before_(std::exchange(updates_of_thread(), updates)) {}
+  ~HelpsUpdates() { updates_of_thread() = before_; }
+  HelpsUpdates(const HelpsUpdates&) = delete;
+
+ private:
+  const int before_;
+};
+
+// Whether the kernel of this thread should end because its step was cancelled.
+inline bool should_end(const hr_ctx* ctx) { return hr_cancelled(ctx) && updates_of_thread() == 0; }
+
 // Ends the kernel if its step was cancelled: to be called every few milliseconds.
 inline void poll(const hr_ctx* ctx) {
-  if (hr_cancelled(ctx)) throw Cancelled();
+  if (should_end(ctx)) throw Cancelled();
 }
 
 // For loops of one thread that do little for each i.
@@ -108,9 +131,11 @@ template <class Body>
 inline bool parallel_tasks(hr_ctx* ctx, int64_t n_tasks, int64_t threads, Body&& body) {
   std::atomic<int64_t> next{0};
   std::atomic<bool> all{true};
+  const int updates = updates_of_thread();
   const auto take = [&](int64_t thread) {
+    const HelpsUpdates helps(updates);
     for (int64_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n_tasks;) {
-      if (ctx->cancelled && hr_cancelled(ctx)) {
+      if (ctx->cancelled && should_end(ctx)) {
         all = false;
         return;
       }

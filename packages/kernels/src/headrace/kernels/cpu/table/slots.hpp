@@ -4,6 +4,7 @@
 #define HEADRACE_CPU_TABLE_SLOTS_HPP
 
 #include "headrace/kernel.h"
+#include "processor/parallel.hpp"
 #include "table/dtype_names.hpp"
 
 namespace hr {
@@ -39,7 +40,6 @@ struct ReadSlot {
 // exception.
 template <int most> struct WriteSlots {
   hr_ctx* ctx;
-  const volatile int32_t* cancelled;
   const hr_tensor* const* refs;
   int n;
   hr_tensor values[most];
@@ -47,17 +47,15 @@ template <int most> struct WriteSlots {
   hr_code code;
 
   WriteSlots(hr_ctx* c, const hr_tensor* const* r, hr_dtype dtype, int count = most)
-      : ctx(c), cancelled(c->cancelled), refs(r), n(count) {
+      : ctx(c), refs(r), n(count) {
     code = ctx->api->begin_write(ctx, n, refs, values);
     locked = code == HR_OK;
-    // An update that has begun goes on to its end: half of one is worse than a late timeout.
-    static const int32_t never = 0;
-    if (locked) ctx->cancelled = &never;
+    updates_of_thread() += locked;
     for (int i = 0; i < n && code == HR_OK; ++i)
       code = check_slot_dtype(ctx, values[i], dtype, "write");
   }
   ~WriteSlots() {
-    ctx->cancelled = cancelled;
+    updates_of_thread() -= locked;
     if (locked) ctx->api->commit(ctx, n, refs);
   }
   WriteSlots(const WriteSlots&) = delete;
