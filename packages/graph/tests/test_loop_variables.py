@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import headrace.graph as hr
-from headrace.graph.autodiff.units import Units
+from headrace.graph.autodiff.units import Units, active_enters
 from headrace.graph.control_flow.context import WhileContext
 from headrace.graph.control_flow.loop_accumulators import accumulators_of
 from headrace.graph.control_flow.loop_variables import LoopVariable, is_loop_merge, is_loop_switch
@@ -54,3 +54,25 @@ def test_a_loop_is_one_unit_outside_of_it() -> None:
     within = Units(loop)
     assert within.is_body and within.of(inside["square"].op) is inside["square"].op
     assert any(within.is_boundary(t.op) for t in loop.loop_enters)
+
+
+def test_what_a_gradient_goes_through_is_found_in_one_search() -> None:
+    start = [hr.constant(float(n)) for n in range(4)]
+    factor = hr.constant(2.0)
+
+    def body(i: hr.Tensor, *v: hr.Tensor) -> tuple[hr.Tensor, ...]:
+        return (i + 1, v[0] * factor, v[0] + v[1], v[2] * 1.0, v[1] + v[2])
+
+    results = hr.while_loop(lambda i, *_: i < 2, body, (hr.constant(0), *start))
+    loop = results[1].op._context
+    assert isinstance(loop, WhileContext)
+
+    def entering(result: hr.Tensor, requested: list[hr.Tensor]) -> list[hr.Tensor]:
+        found = active_enters(loop, {result: 1.0}, lambda t: t.op.inputs[0] in requested)
+        return [t.op.inputs[0] for t in found]
+
+    # The body does not read variable 3; 2 hangs on itself alone, 1 on 0, which the factor scales.
+    assert entering(results[4], start) == start
+    assert entering(results[4], [factor]) == [start[0], start[1], start[3], factor]
+    assert entering(results[3], [*start, factor]) == [start[2]]
+    assert entering(results[1], [start[1]]) == []

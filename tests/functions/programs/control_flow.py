@@ -94,6 +94,22 @@ def loops_of_one_name_in_both_branches() -> list[Run]:
 
 
 @program
+def a_loop_in_a_call_in_a_call() -> list[Run]:
+    @Defun(hr.float32)
+    def inner(x):
+        return hr.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * x), [0, x])[1]
+
+    @Defun(hr.float32)
+    def outer(x):
+        return inner(x) * 2.0
+
+    x = hr.constant(1.5)
+    y = outer(x)
+    (first,) = hr.gradients(y, x)
+    return [Run([y, first, *hr.gradients(first, x)], [2 * 1.5**4, 8 * 1.5**3, 24 * 1.5**2])]
+
+
+@program
 def a_for_in_a_for() -> list[Run]:
     @Defun(hr.int32, hr.float32)
     def inner(i, a):

@@ -116,24 +116,34 @@ def active_enters(
     units = Units(loop)
     enters = loop_sources(loop)
     variables = {merge_of(t): t for t in enters if not is_constant_enter(t.op)}
-    reads: dict[Tensor, set[Tensor]] = {}  # the Enters that a variable's next value depends on
-    for merged, enter in variables.items():
-        reads[enter] = set()
-        for unit in units.in_order([units.of(merged.op.inputs[1].op.inputs[0].op)]):
-            if isinstance(unit, Operation) and units.is_boundary(unit):
-                reads[enter].add(variables.get(unit.outputs[0], unit.outputs[0]))
-    needed = {enter for merged, enter in variables.items() if exit_of(merged) in grads}
-    _close(needed, lambda: [t for enter in needed & reads.keys() for t in reads[enter]])
-    reached = {t for t in enters if is_requested(t)}
-    _close(reached, lambda: [enter for enter, read in reads.items() if read & reached])
-    return [t for t in enters if t in needed and t in reached and _has_gradient(t)]
+    merges: dict[Unit, Tensor] = {merged.op: enter for merged, enter in variables.items()}
+    following = {e: units.of(m.op.inputs[1].op.inputs[0].op) for m, e in variables.items()}
+
+    def behind(unit: Unit) -> Iterable[Unit]:  # a variable is read where its next value is needed
+        return [following[merges[unit]]] if unit in merges else units.sources(unit)
+
+    needed = _closed([merged.op for merged in variables if exit_of(merged) in grads], behind)
+    readers: dict[Unit, list[Unit]] = {}
+    for unit in needed:
+        for source in behind(unit):
+            readers.setdefault(source, []).append(unit)
+    # From what a requested value enters by: the Merge of a variable, or the Enter of a constant.
+    entries = {t: merge.op for merge, t in variables.items()}
+    requested = [entries.get(t, t.op) for t in enters if is_requested(t)]
+    reached = _closed(requested, lambda unit: readers.get(unit, ()))
+    active = needed & reached
+    return [t for t in enters if entries.get(t, t.op) in active and _has_gradient(t)]
 
 
-def _close(members: set[Tensor], more: Callable[[], Iterable[Tensor]]) -> None:
-    size = -1
-    while len(members) != size:
-        size = len(members)
-        members.update(more())
+def _closed(starts: Iterable[Unit], following: Callable[[Unit], Iterable[Unit]]) -> set[Unit]:
+    """Returns units and all that follow them, directly or not."""
+    found = set(starts)
+    ahead = list(found)
+    while ahead:
+        new = [unit for unit in following(ahead.pop()) if unit not in found]
+        found.update(new)
+        ahead += new
+    return found
 
 
 def _has_gradient(enter: Tensor) -> bool:

@@ -257,7 +257,11 @@ def _is_simple(node: Operation, function: LibraryFunction) -> bool:
         held.WhichOneof("value") == "func" for n in definition.node_def for held in n.attr.values()
     ):
         return False  # TensorFlow has no symbolic gradient of such a call
-    return function.body is None or all(n._context is None for n in function.body.operations)
+    # The runtime reads functions from their definitions, which do not say what belongs to a loop.
+    if function.body is not None and any(n._context is not None for n in function.body.operations):
+        return False
+    called = [node.graph._get_function(n.op) for n in definition.node_def]
+    return all(_is_simple(node, inner) for inner in called if inner is not None)
 
 
 def symbolic_gradient(node: Operation, attr: Any, grads: Any) -> list[Tensor]:
