@@ -116,7 +116,7 @@ cdef int _expand(SessionGraph graph, int32_t number, vector[int8_t]& flow) excep
         [t % HR_REF for t in call.output_dtypes],
         "all" if call.controls.size() else "inputs" if in_flow else ""))
     if len(graph.library) != known:
-        add_functions(graph, graph.library.values())
+        add_functions(graph, list(graph.library.values())[known:])
     if graph.body_nodes + len(made.graph_def.node) > _MOST_NODES:
         raise _too_many(call)
     if made.start:

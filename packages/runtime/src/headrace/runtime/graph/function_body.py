@@ -93,6 +93,7 @@ class FunctionLibrary:
         self._facts: dict[str, _Facts] = {}
         self._gradients: dict[bytes, str] = {}
         self._named_gradients: dict[str, str] = {}
+        self._differentiate: Callable[[bytes, bytes], bytes] | None = None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._functions)
@@ -132,10 +133,11 @@ class FunctionLibrary:
         key = function.SerializeToString(deterministic=True)
         name = self._gradients.get(key)
         if name is None:
-            differentiate = find_service("headrace.function_gradients", "autodiff")
+            if self._differentiate is None:  # a search through what is installed takes milliseconds
+                self._differentiate = find_service("headrace.function_gradients", "autodiff")
             library = self._library_of(function.name)
             try:
-                wire = differentiate(library.SerializeToString(), key)
+                wire = self._differentiate(library.SerializeToString(), key)
             except LookupError as error:
                 raise NotFoundError(None, None, str(error)) from error
             made = FunctionDefLibrary.FromString(wire)
