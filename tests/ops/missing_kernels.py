@@ -11,8 +11,6 @@ NO_KERNEL = {
     "ImmutableConst": "it maps a file of TensorFlow's own packaging into memory",
     "UnicodeScript": "needs ICU's table of scripts, which neither Python nor NumPy has",
     "RecordInput": "not supported: TFRecordReader reads the same files",
-    "RefIdentity": "not supported: references pass through Identity",
-    "DebugGradientRefIdentity": "TensorFlow's debugger makes it",
     "Stack": "TensorFlow made it before version 1.2; StackV2 has a kernel",
     "StackPush": "as Stack",
     "StackPop": "as Stack",
@@ -23,10 +21,8 @@ NO_KERNEL = {
 NOT_IMPLEMENTED = {
     "Abort": "distributed faults are not supported yet",
     "RefSelect": "not supported: nothing makes it",
-    "FakeQueue": "TensorFlow makes it for its own tests",
     "TemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
     "DestroyTemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
-    "DisableCopyOnRead": "a hint to TensorFlow's own memory",
 }
 FAMILIES_NOT_IMPLEMENTED: dict[str, str] = {}
 

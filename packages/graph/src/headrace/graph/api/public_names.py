@@ -206,6 +206,7 @@ _QUEUES = {
         space="queue",
     ),
     **_all("ops.script", "py_func numpy_function"),
+    "py_function": "client.python_functions",
     **_all(
         "ops.synchronisation.accumulators",
         "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",

@@ -29,6 +29,18 @@ def py_func(
       stateful: whether calls with equal inputs may give different results.
     Returns: a tensor, or a list of tensors if Tout is a list; the Operation for an empty list.
     """
+    kind = "PyFunc" if stateful else "PyFuncStateless"
+    return python_call(kind, func, inp, Tout, name)
+
+
+def python_call(
+    kind: str,
+    func: Callable[..., Any],
+    inp: Sequence[TensorLike],
+    Tout: Any,
+    name: str | None,  # noqa: N803
+) -> Any:
+    """Creates an operation of a kind that calls a Python function. Args: as py_func."""
     if not callable(func):
         raise ValueError(f"Expected func to be callable, got func of type {type(func)}")
     is_list = isinstance(Tout, (list, tuple))
@@ -45,7 +57,6 @@ def py_func(
     # The graph owns the function; the registry has only a weak reference.
     registered = callables.register(call)
     get_default_graph()._keep_alive.append(registered)
-    kind = "PyFunc" if stateful else "PyFuncStateless"
     outputs = op(kind, list(inp), token=registered.token, Tout=types, name=name)
     return outputs if is_list else outputs[0]
 
@@ -62,7 +73,7 @@ def numpy_function(
 
 
 gradient_not_implemented(
-    "EagerPyFunc", "it needs eager execution, which is not here; use hr.py_func"
+    "EagerPyFunc", "functions of py_function are not differentiated; build the ops in the graph"
 )
 no_gradient("PyFunc", "Python functions are not differentiated")
 no_gradient("PyFuncStateless", "Python functions are not differentiated")

@@ -197,8 +197,8 @@ def _read_gradient(operation: Operation, grad: Any) -> Any:
 for _op_type in (
     "Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp",
     "AssignSubVariableOp", "ConsumeMutexLock", "CountUpTo", "DestroyResourceOp",
-    "IsVariableInitialized", "MutexLock", "MutexV2", "ResourceCountUpTo", "VarHandleOp",
-    "VarIsInitializedOp", "VariableV2", "Variable",
+    "DisableCopyOnRead", "IsVariableInitialized", "MutexLock", "MutexV2", "ResourceCountUpTo",
+    "VarHandleOp", "VarIsInitializedOp", "VariableV2", "Variable",
     "VariableShape",
 ):  # fmt: skip
     no_gradient(_op_type, "it reads or changes state, not a value")

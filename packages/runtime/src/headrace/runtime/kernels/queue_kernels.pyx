@@ -319,6 +319,17 @@ cdef hr_code size(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* 
     return HR_OK
 
 
+cdef hr_code as_reference(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                          hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    """The node of the queue keeps it: an edge of references counts nothing."""
+    cdef Queue* q = queue_of(inputs[0])
+    if q == NULL:
+        return fail_no_queue(ctx)
+    outputs[0].data = q
+    outputs[0].owner = NULL
+    return HR_OK
+
+
 cdef hr_code is_closed(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
     cdef Queue* q = queue_of(inputs[0])
@@ -401,6 +412,7 @@ add_async("QueueDequeueManyV2", dequeue_many)
 add_async("QueueDequeueMany", dequeue_many)
 add_async("QueueDequeueUpToV2", dequeue_up_to)
 add_async("QueueDequeueUpTo", dequeue_up_to)
+add_plain("FakeQueue", as_reference)
 add_plain("QueueSizeV2", size)
 add_plain("QueueSize", size)
 add_plain("QueueIsClosedV2", is_closed)

@@ -420,6 +420,13 @@ cdef hr_code prepare_same(void* state, hr_request* request) noexcept nogil:
     return HR_OK
 
 
+cdef hr_code pass_reference(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
+                            hr_tensor* const* outputs, void* workspace) noexcept nogil:
+    outputs[0].data = inputs[0].data
+    outputs[0].bytes = inputs[0].bytes
+    return HR_OK
+
+
 cdef hr_kernel rows[32]
 cdef int n_rows = 0
 
@@ -458,6 +465,9 @@ add("AssignAddVariableOp", prepare_assign, assign_add, 0)
 add("AssignSub", prepare_assign, assign_sub, 0)
 add("AssignSubVariableOp", prepare_assign, assign_sub, 0)
 add("DestroyResourceOp", prepare_nothing, destroy_resource, 0)
+add("RefIdentity", prepare_same, pass_reference, 0)
+add("DebugGradientRefIdentity", prepare_same, pass_reference, 0)
+add("DisableCopyOnRead", prepare_nothing, nothing, 0)  # a hint to TensorFlow's own memory
 add("NoOp", prepare_nothing, nothing, NOTHING)
 add("ControlTrigger", prepare_nothing, nothing, NOTHING)
 add("LoopCond", prepare_same, nothing, HR_KERNEL_VIEW)
