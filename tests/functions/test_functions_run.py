@@ -8,7 +8,8 @@ import pytest
 from programs import PROGRAMS, X, close
 
 import headrace.graph as hr
-from headrace.formats.errors import NotFoundError
+from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.services import SESSIONS, find_service
 from headrace.graph.functions import Defun
 
 
@@ -53,6 +54,27 @@ def test_a_gradient_that_cannot_be_made_fails_the_run() -> None:
         assert grad.op.type == "SymbolicGradient"
         with pytest.raises(NotFoundError, match="there is no gradient through it"):
             session.run(grad)
+
+
+def test_a_function_that_calls_itself_has_no_gradient() -> None:
+    f = Defun(hr.float32)(lambda x: hr.sin(x))
+    hr.identity(f(hr.constant(2.0, name="x")), name="y")
+    graph_def = hr.get_default_graph().as_graph_def()
+    (function,) = graph_def.library.function
+    (sine,) = [node for node in function.node_def if node.op == "Sin"]
+    sine.op = "SymbolicGradient"
+    sine.input.append(sine.input[0])
+    sine.attr.clear()
+    sine.attr["f"].func.name = function.signature.name
+    sine.attr["Tin"].list.type.extend([1, 1])
+    sine.attr["Tout"].list.type.append(1)
+    for key in function.ret:
+        function.ret[key] = f"{sine.name}:output:0"
+    session = find_service(SESSIONS, "local")("", b"")
+    session.extend(graph_def.SerializeToString())
+    with pytest.raises(InvalidArgumentError, match="calls itself"):
+        session.prepare([], ["y:0"], [])([])
+    session.close()
 
 
 def test_a_gradient_that_changes_a_call_needs_a_new_session() -> None:

@@ -61,8 +61,8 @@ def function_gradient(library: bytes, function: bytes) -> bytes:
     Returns: serialized FunctionDefLibrary: the gradient function first, then the functions that it
       needs and that are not in `library`. Its arguments are those of the function, then a gradient
       per output; it returns a gradient per input, zeros where there is none.
-    Raises: InvalidArgumentError for malformed messages or an unknown function; LookupError for an
-      operation without a gradient.
+    Raises: InvalidArgumentError for malformed messages, an unknown function or one that calls
+      itself; LookupError for an operation without a gradient.
     """
     from google.protobuf.message import DecodeError
 
@@ -86,7 +86,13 @@ def function_gradient(library: bytes, function: bytes) -> bytes:
         gradient = graph._get_function(found.grad_func_name)
     else:
         attrs = {k: v for k, v in requested.attr.items() if not k.startswith("_")}
-        gradient = whole_gradient(found, graph, attrs)
+        try:
+            gradient = whole_gradient(found, graph, attrs)
+        except RecursionError:
+            raise InvalidFunctionError(
+                None, None, f"function {requested.name!r} calls itself, or calls nest too deeply: "
+                "it has no gradient",
+            ) from None  # fmt: skip
     return library_wire([gradient, *_added(gradient, graph)])
 
 
