@@ -71,7 +71,7 @@ def test_what_tensorflow_rejects_is_rejected():
         chosen(POINTS, 13, 0, 0)
     with pytest.raises(InvalidArgumentError, match="Expected num_to_sample > 0"):
         chosen(POINTS, 0, 0, 0)
-    with pytest.raises(InvalidArgumentError, match="must not be negative|negative"):
+    with pytest.raises(InvalidArgumentError, match="num_to_sample .*negative"):
         chosen(POINTS, -1, 0, 0)
     with pytest.raises(InvalidArgumentError, match="point_dimensions == center_dimensions: 2 vs 3"):
         run_kernel("NearestNeighbors", POINTS, np.zeros([2, 3], "f"), np.int64(1))

@@ -23,17 +23,8 @@ class RandomNormal(base.RandomNormal):
         super().__init__(mean, stddev, seed, dtype)
 
 
-class TruncatedNormal(base.TruncatedNormal):
+class TruncatedNormal(RandomNormal, base.TruncatedNormal):
     """Draws from a normal distribution, within two standard deviations."""
-
-    def __init__(
-        self,
-        mean: float = 0.0,
-        stddev: float = 0.05,
-        seed: int | None = None,
-        dtype: DTypeLike = float32,
-    ) -> None:
-        super().__init__(mean, stddev, seed, dtype)
 
 
 class RandomUniform(base.RandomUniform):

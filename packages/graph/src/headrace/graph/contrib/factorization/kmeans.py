@@ -154,13 +154,10 @@ class KMeans:
         self, points: list[Tensor], centers: Any
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
         everything = [self._distances(one, centers) for one in points]
-        # Half of the squared distance of unit vectors is their cosine distance.
-        unit = l2_normalize(centers, dim=1) if self._cosine else centers
-        if self._cosine and self._keeps_unit_centers:
-            unit = centers
         scores, numbers = [], []
         for one in points:
-            nearest, distances = nearest_neighbors(one, unit, 1)
+            nearest, distances = nearest_neighbors(one, centers, 1)
+            # Half of the squared distance of unit vectors is their cosine distance.
             scores.append(squeeze(distances * 0.5 if self._cosine else distances, [-1]))
             numbers.append(squeeze(nearest, [-1]))
         return tuple(everything), tuple(scores), tuple(numbers)
