@@ -44,6 +44,18 @@ def test_every_dtype_is_resized_alike(op, dtype):
     np.testing.assert_allclose(got.astype(np.float64), want, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("sizes", [(7, 9, 4, 5), (5, 6, 13, 17), (1, 1, 3, 4), (4, 2, 1, 1)])
+@pytest.mark.parametrize("corners", ["", "align_corners", "half_pixel_centers"])
+def test_pictures_of_three_channels_have_the_bits_of_the_plain_loop(dtype, sizes, corners):
+    height, width, *size = sizes
+    x = np.random.default_rng(1).integers(0, 256, (2, height, width, 3)).astype(dtype)
+    attrs = {corners: True} if corners else {}
+    got = run_kernel("ResizeBilinear", x, np.array(size, np.int32), **attrs)
+    plain = run_kernel("ResizeBilinear", x.astype(np.int32), np.array(size, np.int32), **attrs)
+    np.testing.assert_array_equal(got.view(np.int32), plain.view(np.int32))
+
+
 def test_an_image_without_images_stays_empty():
     got = run_kernel(
         "ResizeBilinear", np.zeros((0, 4, 4, 3), np.float32), np.array([2, 2], np.int32)

@@ -26,7 +26,8 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.executor.native_loop cimport LoopContext, NativeLoop, run_native
 from headrace.runtime.plan.segment_runner cimport SegmentRunner
 from headrace.runtime.threads.pools cimport (
-    expected_ns, kParallel, run_intra_op, steady_ns, thread_number, weight_of,
+    begin_heavy_unit, end_heavy_unit, expected_ns, kHeavy, kLong, kParallel, others_compute,
+    run_intra_op, steady_ns, thread_number, weight_of,
 )
 from headrace.runtime.executor.trace cimport Clock, trace_entries
 
@@ -57,6 +58,7 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     cdef double ns
     cdef bint timed
     cdef int64_t start = 0, took_ns = 0
+    cdef int32_t before = 0
     cdef hr_code code
     chosen = (<SegmentRunner>plan.runner_pointers[number]).lookup(inputs, 1)
     if chosen.get() == NULL:
@@ -65,7 +67,8 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
             return HR_INTERNAL
         plan.weights[unit].set(weight_of(cost_of(chosen.get())))
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
-    if alone and state.intra_op_threads > 1 and ns > kParallel:
+    if alone and state.intra_op_threads > 1 and ns > kParallel and \
+            (ns > kLong or not others_compute()):
         if run_wide(state, number, inputs, outputs, poll, poll_argument, &code, &took_ns):
             if code == HR_OK:
                 # About the time of one thread, and no less, so that a wrong estimate is corrected.
@@ -75,7 +78,11 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     timed = chosen.get().cost.wants_sample()
     if timed:
         start = steady_ns()
+    if ns > kHeavy:
+        before = begin_heavy_unit()
     code = run_on(state, &state.run, inputs, outputs, chosen)
+    if ns > kHeavy:
+        end_heavy_unit(before)
     if timed:
         chosen.get().cost.add_sample(<double>(steady_ns() - start))
         plan.weights[unit].set(weight_of(cost_of(chosen.get())))

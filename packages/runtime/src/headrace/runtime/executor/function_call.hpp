@@ -20,6 +20,7 @@ struct Call {
   hr_tensor* const* outputs = nullptr;
   hr_call_done done = nullptr;
   void* argument = nullptr;
+  uint32_t flags = 0;
 };
 
 // Null: out of memory.

@@ -49,6 +49,7 @@ cdef extern from "headrace/kernel.h" nogil:
         pass
     enum:
         HR_CALL_HERE
+        HR_CALL_ONE_THREAD
 
 cdef extern from "executor/call_scopes.hpp" namespace "headrace" nogil:
     cdef cppclass ScopedCall:
@@ -75,6 +76,7 @@ cdef extern from "executor/function_call.hpp" namespace "headrace" nogil:
         hr_tensor* const* outputs
         CallDone done
         void* argument
+        uint32_t flags
 
     cdef cppclass ScopedRun(ScopedCall):
         Run run
@@ -188,6 +190,7 @@ cdef void call_function(hr_function* function, hr_scope* scope, uint32_t flags,
     call.outputs = outputs
     call.done = done
     call.argument = argument
+    call.flags = flags
     if call.body.get() == NULL:
         done(argument, HR_CANCELLED, "the session was closed")
         return
@@ -361,6 +364,8 @@ cdef void start_dynamic(Call* call) noexcept nogil:
         del made
         call.done(call.argument, HR_RESOURCE_EXHAUSTED, "no memory for a call")
         return
+    if call.flags & HR_CALL_ONE_THREAD:
+        made.state.intra_op_threads = 1
     made.state.resume = resume
     made.state.resume_argument = made
     made.end = end_dynamic

@@ -128,6 +128,12 @@ cdef bint is_watched() except -1
 # The same without the GIL, if is_watched was called on this thread before.
 cdef bint may_handle_signals() noexcept nogil
 
+# Around a heavy unit of a dynamic step on one thread; the second takes what the first returns.
+cdef int32_t begin_heavy_unit() noexcept nogil
+cdef void end_heavy_unit(int32_t before) noexcept nogil
+# Whether such units fill so many cores that a short unit gets no team.
+cdef bint others_compute() noexcept nogil
+
 # Around a call of a Python kernel; the result of the first is passed to the second.
 cdef uint64_t begin_python_kernel() noexcept nogil
 cdef void end_python_kernel(uint64_t before) noexcept nogil

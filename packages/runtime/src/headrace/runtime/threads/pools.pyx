@@ -24,6 +24,7 @@ cdef extern from "threads/process_state.hpp" nogil:
     int fork_count
     const int* address_of_fork_count "&fork_count"
     int working_threads "working.load"()
+    int computing_threads "computing.load"()
     void watch_forks()
     bint try_intra_op(Work work, void* argument, int threads, Work poll, void* poll_argument)
     shared_ptr[InterOpPool] the_inter_op_pool()
@@ -32,6 +33,9 @@ cdef extern from "threads/process_state.hpp" nogil:
     void c_end_run "end_run"(ActiveRun* run)
     ActiveRun* c_current_run "current_run"()
     int end_of "active_runs.end_of"(const void* owner, hr_code code, const char* why)
+    int32_t c_begin_heavy_unit "begin_heavy_unit"()
+    void c_end_heavy_unit "end_heavy_unit"(int32_t before)
+    bint c_others_compute "others_compute"()
     bint this_in_pool "this_thread.in_pool"
     int32_t number_of_thread()
     uint64_t c_begin_python_kernel "begin_python_kernel"()
@@ -121,6 +125,18 @@ cdef int end_runs_of(const void* owner, hr_code code, const char* why) noexcept 
     return end_of(owner, code, why)
 
 
+cdef int32_t begin_heavy_unit() noexcept nogil:
+    return c_begin_heavy_unit()
+
+
+cdef void end_heavy_unit(int32_t before) noexcept nogil:
+    c_end_heavy_unit(before)
+
+
+cdef bint others_compute() noexcept nogil:
+    return c_others_compute()
+
+
 cdef bint in_pool() noexcept nogil:
     return this_in_pool
 
@@ -181,6 +197,11 @@ cdef void gil_reacquired(int64_t since_ns, double step_ns) noexcept nogil:
 def count_at_work() -> int:
     """Returns: the number of pool threads that compute now; the process must not exit meanwhile."""
     return working_threads()
+
+
+def count_heavy_units() -> int:
+    """Returns: the number of threads that run heavy units of dynamic steps now."""
+    return computing_threads()
 
 
 _startable = 1  # known to start in this process

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "threads/active_runs.hpp"
 #include "threads/gil_backoff.hpp"
@@ -26,6 +27,7 @@ using headrace::RunSlot;
 int fork_count = 0;
 std::atomic<int> working{0};
 std::atomic<int32_t> traced_threads{0};
+std::atomic<int32_t> computing{0};  // threads that run heavy units of dynamic steps
 headrace::GilBackoff gil_backoff;
 
 // Never freed: the threads outlive static destructors.
@@ -51,6 +53,7 @@ struct ThreadState {
   RunSlot* slot = nullptr;
   void* pool = nullptr;  // the thread's inter-op pool
   bool in_pool = false;  // of any pool
+  int32_t computes = 0;  // 1: counted in `computing`, except during a Python kernel
   int32_t number = -1;
   int watched_since = -1;  // fork_count when `watched` was set
   bool watched = false;    // Python's main thread, which handles signals
@@ -157,13 +160,27 @@ ActiveRun* current_run() {
   return this_thread.slot ? this_thread.slot->top.load(std::memory_order_relaxed) : nullptr;
 }
 
+// Around a heavy unit of a dynamic step on one thread; the second takes what the first returns.
+// A thread in a Python kernel does not compute, but the kernel may run steps that do.
+int32_t begin_heavy_unit() {
+  ++computing;
+  return std::exchange(this_thread.computes, 1);
+}
+void end_heavy_unit(int32_t before) {
+  --computing;
+  this_thread.computes = before;
+}
+bool others_compute() { return headrace::others_fill_cores(computing); }
+
 // Python kernels may wait for other runs, and compute with denormals like any Python code.
 uint64_t begin_python_kernel() {
   if (this_thread.pool) static_cast<InterOpPool*>(this_thread.pool)->begin_blocking();
+  computing -= this_thread.computes;
   return headrace::keep_denormals();
 }
 void end_python_kernel(uint64_t before) {
   headrace::restore_denormals(before);
+  computing += this_thread.computes;
   if (this_thread.pool) static_cast<InterOpPool*>(this_thread.pool)->end_blocking();
 }
 
@@ -181,6 +198,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   ++fork_count;
   working = 0;
+  computing = 0;
   intra_op_pool = nullptr;  // not freed: their locks may be taken
   inter_op_pool = new std::shared_ptr<InterOpPool>();
   this_thread.pool = nullptr;

@@ -11,6 +11,9 @@
 // A unit of a dynamic step may run on a thread of the inter-op pool from kHeavy on. From kLong on
 // it never runs on the thread that handles signals.
 //
+// A unit up to kLong gets no team while other units fill half of the cores: steps that run at the
+// same time, such as those of queue runners, then use the cores better on one thread each.
+//
 // A step of one segment becomes a dynamic step if its independent heavy kernels then finish earlier
 // (overlap_saves): these kernels are its units.
 #pragma once
@@ -26,6 +29,8 @@ namespace headrace {
 inline int core_count() { return std::max(1u, std::thread::hardware_concurrency()); }
 inline int most_intra_op_threads() { return std::max(16, 4 * core_count()); }
 inline int most_inter_op_threads() { return std::max(64, 16 * core_count()); }
+
+inline bool others_fill_cores(int computing) { return 2 * computing >= core_count(); }
 
 enum Weight : uint8_t {
   LIGHT,  // runs on the thread that executes the step

@@ -231,7 +231,9 @@ typedef struct hr_thread hr_thread;
 typedef void (*hr_call_done)(void* argument, hr_code code, const char* message);
 
 enum {
-  HR_CALL_HERE = 1 /* the calling thread may run all of it, however long, and may wait for Python */
+  HR_CALL_HERE =
+      1, /* the calling thread may run all of it, however long, and may wait for Python */
+  HR_CALL_ONE_THREAD = 2 /* other calls fill the cores: each kernel has one thread */
 };
 
 typedef struct hr_function_api {

@@ -2,15 +2,18 @@
 //
 // HR_CLONES precedes a plain loop over contiguous memory; the compiler vectorises it for each
 // listed level, and the loader picks one. Functions that such a loop calls must be HR_INLINE;
-// otherwise they are compiled for the lowest level only.
+// otherwise they are compiled for the lowest level only. HR_CLONES_WITHOUT_FMA keeps products and
+// sums apart, for loops whose results must not depend on the level.
 #ifndef HEADRACE_CPU_PROCESSOR_SIMD_HPP
 #define HEADRACE_CPU_PROCESSOR_SIMD_HPP
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(HR_NO_CLONES)
 #define HR_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#define HR_CLONES_WITHOUT_FMA __attribute__((target_clones("avx2", "default")))
 #else
 #define HR_CLONES
+#define HR_CLONES_WITHOUT_FMA
 #endif
 
 #if defined(_MSC_VER)

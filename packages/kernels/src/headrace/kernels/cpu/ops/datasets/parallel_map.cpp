@@ -1,5 +1,6 @@
 // ParallelMapDataset and MapAndBatchDataset: several calls of a function at once.
 #include <deque>
+#include <thread>
 
 #include "ops/datasets/batch.hpp"
 #include "ops/datasets/stages.hpp"
@@ -25,12 +26,15 @@ class ParallelMap : public Transformed<ParallelMap> {
  public:
   ParallelMap(Spec s, DatasetRef in, Captured f, int64_t most, bool ordered, bool keeps_size)
       : Transformed(std::move(s), std::move(in)), f(std::move(f)), most(most), ordered(ordered),
-        keeps_size(keeps_size) {}
+        keeps_size(keeps_size),
+        // Where the calls fill the cores, threads within a call only wait for each other.
+        flags(most >= int64_t(std::thread::hardware_concurrency()) ? HR_CALL_ONE_THREAD : 0) {}
   // As in TensorFlow 1.15, also where the function may end the dataset.
   int64_t cardinality() const override { return input->cardinality(); }
   const Captured f;
   const int64_t most;
   const bool ordered, keeps_size;
+  const uint32_t flags;  // of the calls
 
   class Iterating;
 };
@@ -138,7 +142,7 @@ class ParallelMap::Iterating : public Over {
         return;
       }
       item.call = std::make_shared<Call>(pipeline_);
-      item.call->start(map_.f.function, arguments, map_.f.captured, 0);
+      item.call->start(map_.f.function, arguments, map_.f.captured, map_.flags);
       calls_.push_back(std::move(item));
     }
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "ops/image/linear_row.hpp"
 #include "ops/image/sampling.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
@@ -59,32 +60,22 @@ hr_code compute_weighted(hr_ctx* ctx, void*, void* plan, const hr_tensor* const*
   return HR_OK;
 }
 
-// Interpolates by differences, so that equal neighbours give exactly their value.
 template <class T>
 hr_code compute_linear(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void*) {
   const Plan& p = *static_cast<Plan*>(plan);
   const T* x = read<T>(inputs[0]);
   float* y = write<float>(outputs[0]);
+  const int64_t row = p.in_width * p.channels;
+  const image::LinearRow columns{p.columns.data(), p.out_width, p.channels,
+                                 image::inner_pixels(p.columns.data(), p.out_width, p.in_width)};
   parallel_ranges(ctx, p.batch * p.out_height, grain_of(p.out_width * p.channels * 16),
                   [&](int64_t begin, int64_t end) {
-                    const int64_t c = p.channels, row = p.in_width * c;
                     for (int64_t i = begin; i < end; ++i) {
                       const T* image = x + i / p.out_height * p.in_height * row;
                       const Taps& v = p.rows[i % p.out_height];
-                      const T *top = image + v.at[0] * row, *bottom = image + v.at[1] * row;
-                      for (int64_t j = 0; j < p.out_width; ++j) {
-                        const Taps& h = p.columns[j];
-                        float* to = y + (i * p.out_width + j) * c;
-                        const int64_t l = h.at[0] * c, r = h.at[1] * c;
-                        const float right = h.weight[1], below = v.weight[1];
-                        for (int64_t k = 0; k < c; ++k) {
-                          const float tl = float(top[l + k]), tr = float(top[r + k]);
-                          const float bl = float(bottom[l + k]), br = float(bottom[r + k]);
-                          const float t = tl + (tr - tl) * right, b = bl + (br - bl) * right;
-                          to[k] = t + (b - t) * below;
-                        }
-                      }
+                      image::linear_row(columns, image + v.at[0] * row, image + v.at[1] * row,
+                                        v.weight[1], y + i * p.out_width * p.channels);
                     }
                   });
   return HR_OK;
