@@ -58,10 +58,10 @@ void Rows::save(StateWriter& to) const {
   for (const Element& row : rows) to.element(row);
 }
 
-void Rows::restore(StateReader& from) {
+void Rows::restore(StateReader& from, const Spec& row) {
   ended_ = from.number(0, 1) != 0;
   rows.clear();
-  for (int64_t n = from.number(0, 1 << 30); n > 0; --n) rows.push_back(from.element());
+  for (int64_t n = from.number(0, 1 << 30); n > 0; --n) rows.push_back(from.element(row));
 }
 
 namespace {
@@ -90,7 +90,7 @@ class Batch : public Transformed<Batch> {
     }
     void restore(StateReader& from) override {
       from.expect("batch");
-      rows_.restore(from);
+      rows_.restore(from, batch.input->spec);
       input_->restore(from);
     }
     const Batch& batch;

@@ -18,7 +18,7 @@ class Rows {
   // Reads up to `size` rows. False: there is no batch any more. Throws Failure.
   bool collect(Pipeline& pipeline, Stage& input, int64_t size, bool drop_remainder);
   void save(StateWriter& to) const;
-  void restore(StateReader& from);
+  void restore(StateReader& from, const Spec& row);
   std::vector<Element> rows;
 
  private:

@@ -15,9 +15,9 @@ void write_elements(StateWriter& to, const std::vector<Element>& elements) {
   for (const Element& element : elements) to.element(element);
 }
 
-std::vector<Element> read_elements(StateReader& from) {
+std::vector<Element> read_elements(StateReader& from, const Spec& spec) {
   std::vector<Element> elements;
-  for (int64_t n = from.number(0, INT64_MAX); n > 0; --n) elements.push_back(from.element());
+  for (int64_t n = from.number(0, INT64_MAX); n > 0; --n) elements.push_back(from.element(spec));
   return elements;
 }
 
@@ -37,7 +37,7 @@ class Cache : public Transformed<Cache> {
       const std::string bytes = disk::read(path());
       StateReader from(ctx, bytes);
       from.expect(kFileTag);
-      elements_ = std::make_shared<const std::vector<Element>>(read_elements(from));
+      elements_ = std::make_shared<const std::vector<Element>>(read_elements(from, input->spec));
     }
     return elements_;
   }
@@ -103,7 +103,7 @@ class Cache::Iterating : public Stage {
     begun_ = from.number() != 0;
     const bool complete = from.number() != 0;
     at_ = size_t(from.number(0, INT64_MAX));
-    std::vector<Element> elements = read_elements(from);
+    std::vector<Element> elements = read_elements(from, cache_.input->spec);
     cached_ = nullptr;
     input_.reset();
     if (complete) {

@@ -14,7 +14,8 @@ DatasetRef Nested::make(Pipeline& pipeline, const Element& arguments) const {
 
 Nested Nested::of(const Arguments& arguments, const char* attribute, int32_t captured,
                   const Spec& input) {
-  Nested nested{Captured::of(arguments, attribute, captured, input.types), arguments.spec().types};
+  Nested nested{Captured::of(arguments, attribute, captured, input.types), arguments.spec().types,
+                input};
   check_results(nested.f.function, {HR_VARIANT});
   return nested;
 }
@@ -46,7 +47,7 @@ void OpenDataset::restore(Pipeline& pipeline, const Stage& reader, const Nested&
   close();
   if (from.number() == 0) return;
   const int64_t at = from.number();
-  open(pipeline, reader, nested, from.element(), at);
+  open(pipeline, reader, nested, from.element(nested.takes), at);
   stage->restore(from);
 }
 

@@ -126,9 +126,10 @@ class GroupByWindow::Iterating : public Over {
     to.number(int64_t(group.size()));
     for (const Element& element : group) to.element(element);
   }
-  static std::vector<Element> read_group(StateReader& from) {
+  std::vector<Element> read_group(StateReader& from) const {
     std::vector<Element> group;
-    for (int64_t n = from.number(0, 1 << 30); n > 0; --n) group.push_back(from.element());
+    for (int64_t n = from.number(0, 1 << 30); n > 0; --n)
+      group.push_back(from.element(of_.input->spec));
     return group;
   }
 };

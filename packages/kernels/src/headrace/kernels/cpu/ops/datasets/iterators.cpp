@@ -239,7 +239,7 @@ struct SaveState : Request {
       state.number(kept.end);
       state.number(kept.failure.code);
       state.text(kept.failure.text);
-      state.element(kept.element);
+      state.element_unless(kept.end || kept.failure.code != HR_OK, kept.element);
     }
     server.pipeline().root().save(state);
     bytes = state.bytes();
@@ -273,7 +273,8 @@ struct RestoreState : Request {
       one.end = state.number(0, 1) != 0;
       one.failure.code = hr_code(state.number(HR_OK, HR_UNAUTHENTICATED));
       one.failure.text = std::string(state.text());
-      one.element = state.element();
+      one.element = state.element_unless(one.end || one.failure.code != HR_OK,
+                                         server.pipeline().dataset().spec);
       kept.push_back(std::move(one));
     }
     server.pipeline().restart();

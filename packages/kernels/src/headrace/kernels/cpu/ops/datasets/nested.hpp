@@ -8,10 +8,11 @@
 
 namespace hr::data {
 
-// A function that returns a dataset, whose elements have these types.
+// A function that takes elements and returns a dataset, whose elements have these types.
 struct Nested {
   Captured f;
   std::vector<hr_dtype> types;
+  Spec takes;
 
   static Nested of(const Arguments& arguments, const char* attribute, int32_t captured,
                    const Spec& input);

@@ -116,7 +116,7 @@ class Take : public Transformed<Take> {
     }
     void restore(StateReader& from) override {
       from.expect("take");
-      at_ = from.number();
+      at_ = from.position();
       input_->restore(from);
     }
     const Take& take;
@@ -163,7 +163,7 @@ class Skip : public Transformed<Skip> {
     }
     void restore(StateReader& from) override {
       from.expect("skip");
-      at_ = from.number();
+      at_ = from.position();
       input_->restore(from);
     }
     const Skip& skip;
@@ -218,7 +218,7 @@ class Shard : public Transformed<Shard> {
     }
     void restore(StateReader& from) override {
       from.expect("shard");
-      at_ = from.number();
+      at_ = from.position();
       input_->restore(from);
     }
     const Shard& shard;

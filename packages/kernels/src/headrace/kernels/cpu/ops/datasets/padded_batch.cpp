@@ -42,7 +42,7 @@ class PaddedBatch::Iterating : public Over {
   }
   void restore(StateReader& from) override {
     from.expect("padded batch");
-    rows_.restore(from);
+    rows_.restore(from, batch_.input->spec);
     input_->restore(from);
   }
 

@@ -82,7 +82,7 @@ class ParallelInterleave::Iterating : public Over {
       Slot& slot = slot_at(i);
       if (from.number() == 0) continue;
       const int64_t index = from.number();
-      make(slot, from.element(), index);
+      make(slot, from.element(interleave_.nested.takes), index);
       slot.ahead->restore(from);
     }
     input_->restore(from);
@@ -131,7 +131,7 @@ class ParallelInterleave::Iterating : public Over {
     slot.arguments = std::move(arguments);
     slot.dataset = interleave_.nested.make(pipeline_, slot.arguments);
     slot.ahead = std::make_unique<ReadAhead>(
-        pipeline_, iterate(slot.dataset, index),
+        pipeline_, iterate(slot.dataset, index), slot.dataset->spec,
         std::min<int64_t>(std::max<int64_t>(interleave_.sizes.block, 2), 1024));
     if (interleave_.threads < interleave_.sizes.cycle) {
       slot.ahead->argument = this;

@@ -94,7 +94,7 @@ class ParallelMap::Iterating : public Over {
       }
       to.number(item.failure.code);
       to.text(item.failure.text);
-      to.element(item.results);
+      to.element_unless(item.failure.code != HR_OK, item.results);
     }
     input_->save(to);
   }
@@ -107,7 +107,7 @@ class ParallelMap::Iterating : public Over {
       Item item;
       item.failure.code = hr_code(from.number(HR_OK, HR_UNAUTHENTICATED));
       item.failure.text = std::string(from.text());
-      item.results = from.element();
+      item.results = from.element_unless(item.failure.code != HR_OK, map_.spec);
       calls_.push_back(std::move(item));
     }
     input_->restore(from);
@@ -203,7 +203,7 @@ class MapAndBatch : public Transformed<MapAndBatch> {
     }
     void restore(StateReader& from) override {
       from.expect("map and batch");
-      rows_.restore(from);
+      rows_.restore(from, batch.input->spec);
       input_->restore(from);
     }
     const MapAndBatch& batch;

@@ -93,6 +93,7 @@ class Pipeline {
   hr_scope* scope() const { return scope_; }
   hr_ctx* ctx() const { return ctx_; }  // of the scope: cancelled with it
   Stage& root() { return *root_; }
+  const Dataset& dataset() const { return *dataset_; }
   bool has_root() const { return root_ != nullptr; }
   void start(const DatasetRef& dataset);
   void restart();  // from the beginning

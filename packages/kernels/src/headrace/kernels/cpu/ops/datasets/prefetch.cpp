@@ -11,8 +11,9 @@ namespace {
 constexpr size_t kFirstSize = 4, kMostSize = 32;
 }  // namespace
 
-ReadAhead::ReadAhead(Pipeline& pipeline, std::unique_ptr<Stage> input, int64_t most)
-    : pipeline_(pipeline), input_(std::move(input)),
+ReadAhead::ReadAhead(Pipeline& pipeline, std::unique_ptr<Stage> input, const Spec& spec,
+                     int64_t most)
+    : pipeline_(pipeline), input_(std::move(input)), spec_(spec),
       most_(most == kAutomatic ? kFirstSize : size_t(most)), grows_(most == kAutomatic) {}
 
 ReadAhead::~ReadAhead() {
@@ -103,7 +104,7 @@ void ReadAhead::save(StateWriter& to) {
       to.number(item.end);
       to.number(item.failure.code);
       to.text(item.failure.text);
-      to.element(item.element);
+      to.element_unless(item.is_none(), item.element);
     }
     input_->save(to);
   });
@@ -123,7 +124,7 @@ void ReadAhead::restore(StateReader& from) {
     item.end = from.number() != 0;
     item.failure.code = hr_code(from.number(HR_OK, HR_UNAUTHENTICATED));
     item.failure.text = std::string(from.text());
-    item.element = from.element();
+    item.element = from.element_unless(item.is_none(), spec_);
     held_.push_back(std::move(item));
   }
   ended_ = !held_.empty() && held_.back().end;
@@ -141,7 +142,8 @@ class Prefetch : public Transformed<Prefetch> {
   const int64_t size;
 
   struct Iterating : Stage {
-    Iterating(Pipeline& p, const Prefetch& f) : Stage(p), ahead_(p, iterate(f.input), f.size) {}
+    Iterating(Pipeline& p, const Prefetch& f)
+        : Stage(p), ahead_(p, iterate(f.input), f.input->spec, f.size) {}
     bool ready(int64_t n) override { return ahead_.ready(n); }
     bool next(Element* element) override { return ahead_.next(element); }
     void save(StateWriter& to) override { ahead_.save(to); }

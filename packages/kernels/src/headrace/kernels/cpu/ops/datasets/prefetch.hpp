@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "ops/datasets/dataset.hpp"
 #include "ops/datasets/pipeline.hpp"
 
 namespace hr::data {
@@ -13,8 +14,8 @@ namespace hr::data {
 // call. The functions lock the pipeline themselves, except where they say that it is locked.
 class ReadAhead {
  public:
-  // most: kAutomatic grows with need.
-  ReadAhead(Pipeline& pipeline, std::unique_ptr<Stage> input, int64_t most);
+  // spec: of the elements; it outlives this. most: kAutomatic grows with need.
+  ReadAhead(Pipeline& pipeline, std::unique_ptr<Stage> input, const Spec& spec, int64_t most);
   static constexpr int64_t kAutomatic = -1;
   ~ReadAhead();
 
@@ -39,9 +40,11 @@ class ReadAhead {
     bool end = false;
     Element element;
     Failure failure{HR_OK, ""};
+    bool is_none() const { return end || failure.code != HR_OK; }
   };
   Pipeline& pipeline_;
   const std::unique_ptr<Stage> input_;
+  const Spec& spec_;
   size_t most_;
   const bool grows_;
   bool was_full_ = false;  // since it grew

@@ -10,11 +10,19 @@ class Scan : public Transformed<Scan> {
  public:
   Scan(Spec s, DatasetRef in, Element state, Captured f, bool keeps_size)
       : Transformed(std::move(s), std::move(in)), initial(std::move(state)), f(std::move(f)),
-        keeps_size(keeps_size) {}
+        keeps_size(keeps_size), states(spec_of_all(initial)) {}
   int64_t cardinality() const override { return keeps_size ? input->cardinality() : kUnknown; }
   const Element initial;
   const Captured f;
   const bool keeps_size;
+  const Spec states;
+
+  // A state may change its shape.
+  static Spec spec_of_all(const Element& element) {
+    Spec spec;
+    for (const Tensor& t : element) spec.types.push_back(t.dtype());
+    return spec;
+  }
 
   struct Iterating : Over {
     Iterating(Pipeline& p, const Scan& s) : Over(p, s.input), scan(s), state_(s.initial) {}
@@ -48,8 +56,7 @@ class Scan : public Transformed<Scan> {
     }
     void restore(StateReader& from) override {
       from.expect("scan");
-      state_ = from.element();
-      if (state_.size() != scan.initial.size()) invalid("the saved state has another size");
+      state_ = from.element(scan.states);
       input_->restore(from);
     }
 

@@ -132,10 +132,13 @@ class Shuffle::Iterating : public Stage {
     held_ = 0;
     for (int64_t n = from.number(0, 1 << 30); n > 0; --n) {
       Slice slice;
-      slice.begin = from.number(0, INT64_MAX);
-      slice.end = from.number(slice.begin, plus(slice.begin, shuffle_.size));
+      // Slices follow each other, and their elements fit the buffer together.
+      slice.begin = slices_.empty() ? from.number(0, INT64_MAX)
+                                    : from.number(slices_.back().end, slices_.back().end);
+      slice.end = from.number(slice.begin, plus(slice.begin, shuffle_.size - held_));
       slices_.push_back(slice);
-      for (int64_t i = slice.begin; i < slice.end; ++i, ++held_) at(i) = from.element();
+      for (int64_t i = slice.begin; i < slice.end; ++i, ++held_)
+        at(i) = from.element(shuffle_.input->spec);
     }
     input_.reset();
     if (from.number() != 0) {

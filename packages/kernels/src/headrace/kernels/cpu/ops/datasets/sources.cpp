@@ -19,7 +19,7 @@ class Counted : public Stage {
   }
   void restore(StateReader& from) override {
     from.expect("source");
-    at_ = from.number();
+    at_ = from.position();
   }
 
  protected:

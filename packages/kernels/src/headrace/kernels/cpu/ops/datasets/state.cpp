@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "loops/elements.hpp"
+#include "ops/datasets/dataset.hpp"
 #include "table/text.hpp"
 
 namespace hr::data {
@@ -42,6 +43,11 @@ void StateWriter::tensor(const Tensor& value) {
 void StateWriter::element(const Element& value) {
   number(int64_t(value.size()));
   for (const Tensor& t : value) tensor(t);
+}
+
+void StateWriter::element_unless(bool none, const Element& value) {
+  if (none) number(0);
+  else element(value);
 }
 
 int64_t StateReader::number() {
@@ -92,11 +98,22 @@ Tensor StateReader::tensor() {
   return made;
 }
 
-Element StateReader::element() {
+Element StateReader::element(const Spec& spec) {
   const int64_t n = number(0, int64_t(left_.size()));
   Element value;
   for (int64_t i = 0; i < n; ++i) value.push_back(tensor());
+  try {
+    check_element(spec, value);
+  } catch (const Failure& failure) {
+    invalid("the saved state of the iterator has other elements than its dataset: " + failure.text);
+  }
   return value;
+}
+
+Element StateReader::element_unless(bool none, const Spec& spec) {
+  if (!none) return element(spec);
+  if (number() != 0) damaged();
+  return {};
 }
 
 void StateReader::expect(std::string_view tag) {

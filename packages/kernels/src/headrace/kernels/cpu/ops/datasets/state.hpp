@@ -10,12 +10,16 @@
 
 namespace hr::data {
 
+struct Spec;
+
 class StateWriter {
  public:
   void number(int64_t value);
   void text(std::string_view value);
   void tensor(const Tensor& value);  // throws Unimplemented for resources and variants
   void element(const Element& value);
+  // What StateReader::element_unless reads.
+  void element_unless(bool none, const Element& value);
   const std::string& bytes() const { return bytes_; }
 
  private:
@@ -27,11 +31,16 @@ class StateReader {
  public:
   StateReader(hr_ctx* ctx, std::string_view bytes) : ctx_(ctx), left_(bytes) {}
   int64_t number();
+  // How many elements have been read.
+  int64_t position() { return number(0, INT64_MAX / 2); }
   // A number from `low` to `high`.
   int64_t number(int64_t low, int64_t high);
   std::string_view text();
-  Tensor tensor();
-  Element element();
+  // An element of these types and shapes: stages rely on them. Throws Failure for any other, since
+  // a saved position may come from another program.
+  Element element(const Spec& spec);
+  // The same behind a flag or failure that leaves no element.
+  Element element_unless(bool none, const Spec& spec);
   // Checks the tag of a stage, which another pipeline would not have here.
   void expect(std::string_view tag);
   bool at_end() const { return left_.empty(); }
@@ -40,6 +49,8 @@ class StateReader {
  private:
   hr_ctx* ctx_;
   std::string_view left_;
+
+  Tensor tensor();
 };
 
 // A saved position is a string, which SerializeIterator returns in a variant.

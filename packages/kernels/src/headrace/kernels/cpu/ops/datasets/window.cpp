@@ -112,9 +112,10 @@ class Window::Iterating : public Over {
   void restore(StateReader& from) override {
     from.expect("window");
     ended_ = from.number() != 0;
-    skip_ = from.number();
+    skip_ = from.position();
     held_.clear();
-    for (int64_t n = from.number(0, 1 << 30); n > 0; --n) held_.push_back(from.element());
+    for (int64_t n = from.number(0, 1 << 30); n > 0; --n)
+      held_.push_back(from.element(window_.input->spec));
     input_->restore(from);
   }
 
@@ -144,7 +145,7 @@ class Unbatch : public Transformed<Unbatch> {
   Unbatch(Spec s, DatasetRef in) : Transformed(std::move(s), std::move(in)) {}
 
   struct Iterating : Over {
-    Iterating(Pipeline& p, const Unbatch& u) : Over(p, u.input) {}
+    Iterating(Pipeline& p, const Unbatch& u) : Over(p, u.input), unbatch(u) {}
     bool ready(int64_t n) override { return input_->ready(n); }
     bool next(Element* element) override {
       while (at_ >= size_) {
@@ -172,20 +173,21 @@ class Unbatch : public Transformed<Unbatch> {
       to.text("unbatch");
       to.number(at_);
       to.number(size_);
-      to.element(batch_);
+      to.element_unless(size_ == 0, batch_);
       input_->save(to);
     }
     void restore(StateReader& from) override {
       from.expect("unbatch");
       at_ = from.number(0, INT64_MAX);
       const int64_t size = from.number(0, INT64_MAX);
-      batch_ = from.element();
+      batch_ = from.element_unless(size == 0, unbatch.input->spec);
       size_ = size;
       for (const Tensor& t : batch_)
         if (t.get()->rank == 0 || t.get()->dims[0] != size)
           invalid("the saved state of the iterator is malformed");
       input_->restore(from);
     }
+    const Unbatch& unbatch;
     Element batch_;
     int64_t at_ = 0, size_ = 0;
   };
