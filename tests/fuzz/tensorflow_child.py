@@ -92,7 +92,10 @@ def watched(wire: bytes, runs: list) -> list:
 
 def main() -> None:
     stream = sys.stdin.buffer
-    while head := stream.read(4):
+    while True:  # Python 3.7 has no := for TensorFlow 1.15
+        head = stream.read(4)
+        if not head:
+            return
         wire, runs = pickle.loads(stream.read(struct.unpack("<I", head)[0]))
         result = watched(wire, runs)
         data = pickle.dumps(result, protocol=4)
