@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import pytest
 from function_graphs import BOOL, FLOAT, INT32, FunctionGraph, T, dtype, func
 
+import headrace.graph as hr
 from headrace.formats.errors import OpError
 from headrace.formats.proto.graph_pb2 import FunctionDef, GraphDef
 from headrace.formats.proto.run_pb2 import RunOptions
@@ -117,3 +119,20 @@ def test_threads_extend_and_prepare_one_session() -> None:
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(work, range(6)))
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_the_bounds_of_a_for_are_scalars(which: int) -> None:
+    # The number of iterations would be a vector, which is true as a condition for ever.
+    @hr.functions.Defun(hr.int32, hr.float32)
+    def double(i: hr.Tensor, x: hr.Tensor) -> hr.Tensor:
+        return x * 2.0
+
+    bounds = [0, 4, 1]
+    vector = hr.placeholder_with_default([bounds[which]], None)
+    result = hr.functions.For(*bounds[:which], vector, *bounds[which + 1 :], [1.0], double)
+    options = hr.RunOptions(timeout_in_ms=60_000)
+    with hr.Session() as session:
+        with pytest.raises(hr.errors.InvalidArgumentError, match=r"For.*shape is \[1\], not"):
+            session.run(result, options=options)
+        assert session.run(result, {vector: bounds[which]}, options=options) == [16.0]

@@ -380,3 +380,23 @@ def test_the_number_of_elements_to_dequeue_is_a_scalar() -> None:
         for n in ([], [1], [[1, 2]]):
             with pytest.raises(InvalidArgumentError, match="scalar"):
                 session.run(get, {fed: np.array(n, np.int32)})
+
+
+@pytest.mark.parametrize("op", ["RandomShuffleQueue", "RandomShuffleQueueV2"])
+@pytest.mark.parametrize(
+    ("capacity", "minimum", "text"),
+    [
+        (3, 5, "min_after_dequeue 5 must be < capacity 3"),
+        (3, 3, "min_after_dequeue 3 must be < capacity 3"),
+        (3, -1, "min_after_dequeue -1 must be >= 0"),
+    ],
+)
+def test_a_minimum_that_no_queue_can_exceed_is_refused(
+    op: str, capacity: int, minimum: int, text: str
+) -> None:
+    handle = getattr(hr.raw_ops, op)(
+        component_types=[hr.int32], capacity=capacity, min_after_dequeue=minimum
+    )
+    size = hr.raw_ops.QueueSizeV2 if op.endswith("V2") else hr.raw_ops.QueueSize
+    with hr.Session() as session, pytest.raises(InvalidArgumentError, match=text):
+        session.run(size(handle=handle))

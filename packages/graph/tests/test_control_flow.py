@@ -176,6 +176,19 @@ def test_switch_case_selects_a_branch_by_index():
     assert hr.switch_case(i, [lambda: 1.0, lambda: 2.0, lambda: 3.0]).dtype is hr.float32
     with pytest.raises(ValueError, match="distinct"):
         hr.switch_case(i, [(0, lambda: 1.0), (0, lambda: 2.0)])
+    for default in (None, lambda: 3.0):
+        with pytest.raises(ValueError, match=r"contiguous range of \[0 to 2\) but found \{0,2\}"):
+            hr.switch_case(i, {0: lambda: 1.0, 2: lambda: 2.0}, default)
+    with pytest.raises(ValueError, match=r"found \{-1,0\}"):
+        hr.switch_case(i, {-1: lambda: 1.0, 0: lambda: 2.0})
+
+
+def test_branches_without_results_are_refused():
+    pred = hr.placeholder(hr.bool, [])
+    with pytest.raises(ValueError, match="must return at least one result"):
+        hr.cond(pred, lambda: [], lambda: [])
+    with pytest.raises(ValueError, match="must return at least one result"):
+        hr.cond(pred, dict, dict)
 
 
 def test_group_adds_one_node_per_device(graph):

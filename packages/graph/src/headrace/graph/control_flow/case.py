@@ -112,8 +112,8 @@ def switch_case(
       branch_fns: list of functions or of (index, function), or a dict from indices to functions.
       default: function for other indices; None uses the function with the largest index.
     Returns: the result of the function; all functions return the same structure and dtypes.
-    Raises: TypeError for arguments of other types; ValueError for repeated indices or no branches;
-      as cond.
+    Raises: TypeError for arguments of other types; ValueError for no branches and for indices that
+      are not 0, 1, 2 and so on; as cond.
     """
     if isinstance(branch_fns, Mapping):
         branch_fns = list(branch_fns.items())
@@ -126,6 +126,11 @@ def switch_case(
     branches = sorted(branch_fns, key=lambda pair: pair[0])
     if len({i for i, _ in branches}) != len(branches):
         raise ValueError(f"branch indices must be distinct, got {[i for i, _ in branches]}")
+    if [i for i, _ in branches] != list(range(len(branches))):
+        raise ValueError(
+            f"branch indices (keys) must form contiguous range of [0 to {len(branches)}) but found "
+            f"{{{','.join(str(i) for i, _ in branches)}}}"
+        )
     last = branches.pop()[1] if default is None else default
     with name_scope(name):
         index = convert_to_tensor(branch_index, name="branch_index")

@@ -70,6 +70,8 @@ def cond(
             raise type(error)(
                 f"Incompatible return types of true_fn and false_fn: {error}"
             ) from None
+        if not flat_true:
+            raise ValueError("true_fn and false_fn must return at least one result.")
         merges = []
         for number, (t, f) in enumerate(zip(flat_true, flat_false)):
             if t.dtype.base_dtype is not f.dtype.base_dtype:

@@ -202,6 +202,11 @@ def _cond_dtype(low: _Lowering, cond: NameAttrList) -> int:
 def _lower_for(library: FunctionLibrary, call: Call) -> CallBody:
     """A loop over the numbers from start to limit, in steps of delta, which may be negative."""
     low = _Lowering(library, call)
+    # A vector would be true as the condition of the loop for ever.
+    low.arguments[:3] = [
+        low.add(f"_scalar_{name}", "EnsureShape", [tensor], T=Type(_INT32), shape=_scalar_shape())
+        for name, tensor in zip(("start", "limit", "delta"), low.arguments[:3], strict=True)
+    ]
     start, delta = low.arguments[0], low.arguments[2]
     body = low.func("body")
     # The loop counts its iterations down: a comparison with the limit would overflow at its ends.
@@ -263,6 +268,12 @@ def _iterations(low: _Lowering, one: str) -> tuple[str, str]:
         T=[_STRING, _INT32, _INT32, _INT32], summarize=3,
     )  # fmt: skip
     return count, check
+
+
+def _scalar_shape() -> AttrValue:
+    attr = AttrValue()
+    attr.shape.SetInParent()
+    return attr
 
 
 def _scalar(dtype: int, value: int | bytes) -> AttrValue:

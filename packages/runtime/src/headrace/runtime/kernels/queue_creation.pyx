@@ -87,6 +87,9 @@ cdef hr_code create_queue(hr_node* node, void** state) noexcept nogil:
         text.append(b", shapes: ")
         text.append(requested.shapes_text())
         return fail_node_text(node, HR_INVALID_ARGUMENT, text)
+    text = requested.wrong_minimum()
+    if not text.empty():
+        return fail_node_text(node, HR_INVALID_ARGUMENT, text)
     code = find_object(node, "Queue", make_queue, &found)
     if code != HR_OK:
         return code

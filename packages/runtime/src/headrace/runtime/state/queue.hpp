@@ -52,6 +52,15 @@ struct QueueSpec {
                                          : "FIFOQueue";
   }
 
+  // Why no queue can keep `min_after_dequeue` elements; empty: one can.
+  std::string wrong_minimum() const {
+    const std::string minimum = "min_after_dequeue " + std::to_string(min_after_dequeue);
+    if (min_after_dequeue < 0) return minimum + " must be >= 0";
+    if (order == QueueOrder::kRandom && min_after_dequeue >= bounded_capacity())
+      return minimum + " must be < capacity " + std::to_string(bounded_capacity());
+    return std::string();
+  }
+
   // The error of dequeuing batches from a queue without declared shapes.
   std::string lack_of_shapes() const {
     return std::string(kind()) +

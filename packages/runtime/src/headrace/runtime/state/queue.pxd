@@ -33,6 +33,7 @@ cdef extern from "state/queue.hpp" namespace "headrace" nogil:
         vector[vector[int64_t]] dims
         string name
         cbool shapes_fit()
+        string wrong_minimum()
         string lack_of_shapes()
         string types_text()
         string shapes_text()
