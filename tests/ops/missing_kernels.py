@@ -20,9 +20,6 @@ NO_KERNEL = {
 # Prefixes of names, and families, of ops that are not supported yet.
 NOT_IMPLEMENTED = {
     "Abort": "distributed faults are not supported yet",
-    "RefSelect": "not supported: nothing makes it",
-    "TemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
-    "DestroyTemporaryVariable": "not supported: only TensorFlow's accumulate_n made it",
 }
 FAMILIES_NOT_IMPLEMENTED: dict[str, str] = {}
 

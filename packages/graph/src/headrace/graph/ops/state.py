@@ -197,8 +197,9 @@ def _read_gradient(operation: Operation, grad: Any) -> Any:
 for _op_type in (
     "Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp",
     "AssignSubVariableOp", "ConsumeMutexLock", "CountUpTo", "DestroyResourceOp",
-    "DisableCopyOnRead", "IsVariableInitialized", "MutexLock", "MutexV2", "ResourceCountUpTo",
-    "VarHandleOp", "VarIsInitializedOp", "VariableV2", "Variable",
+    "DestroyTemporaryVariable", "DisableCopyOnRead", "IsVariableInitialized", "MutexLock",
+    "MutexV2", "RefSelect", "ResourceCountUpTo", "TemporaryVariable", "VarHandleOp",
+    "VarIsInitializedOp", "VariableV2", "Variable",
     "VariableShape",
 ):  # fmt: skip
     no_gradient(_op_type, "it reads or changes state, not a value")

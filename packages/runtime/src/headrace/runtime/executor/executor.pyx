@@ -56,6 +56,7 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     cdef SessionState* session = (<SessionOwner>owner_pointer).state
     run_begin(&state.run, session, 1)
     run_begin(&state.wide, session, intra_op_threads)
+    state.wide.first = &state.run
     state.run.functions = <StepFunctions*>(<SessionOwner>owner_pointer).functions.get()
     state.wide.functions = state.run.functions
     state.plan = plan_pointer

@@ -9,6 +9,7 @@ from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.kernels import (
     kernel_table,
     queue_kernels,  # noqa: F401  # registers its kernels when it is imported
+    reference_kernels,  # noqa: F401  # likewise
     variable_kernels,  # noqa: F401  # likewise
 )
 from headrace.runtime.kernels.synchronisation import (

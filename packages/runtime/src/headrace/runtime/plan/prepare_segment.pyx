@@ -282,6 +282,9 @@ cdef int apply_prepared(SegmentBuilder builder, Step* step, shared_ptr[const Pre
                 out.rank = inputs[0].rank
                 memcpy(out.dims, inputs[0].dims, sizeof(out.dims))
             out.data = inputs[0].data
+            builder.root[builder.arguments[step.first_output + i]] = \
+                builder.root[builder.arguments[step.first_input]]
+            builder.storage[builder.arguments[step.first_output + i]] = STATIC
         if out.rank == -2:
             out.rank = 0
         if step.by_kernel:

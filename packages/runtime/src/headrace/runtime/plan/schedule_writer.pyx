@@ -5,9 +5,9 @@ from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.plan.executable cimport (
-    ARENA, EntryPlan, Executable, alias_entry, release_entry,
+    ARENA, INPUT, EntryPlan, Executable, alias_entry, release_entry,
 )
-from headrace.runtime.memory.kernel_abi cimport hr_compute
+from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_compute
 from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
@@ -33,6 +33,17 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
         step = &builder.steps[i]
         if executable.first_effect < 0 and not step.elided and has_effect(step):
             executable.first_effect = <int32_t>executable.entries.size()
+        if not step.elided and passes_reference(builder, step):
+            entry.compute = <hr_compute>alias_entry
+            entry.state = NULL
+            entry.plan = NULL
+            entry.first_input = step.first_input
+            entry.n_inputs = 1
+            entry.first_output = step.first_output
+            entry.n_outputs = 1
+            entry.workspace = -1
+            entry.node = NULL
+            executable.entries.push_back(entry)
         if not step.elided and not (step.view and is_placed(builder, step, executable)):
             entry.compute = <hr_compute>alias_entry if step.view else step.compute
             entry.state = step.state
@@ -67,6 +78,17 @@ cdef bint has_effect(Step* step) noexcept:
     """Whether a step may change something that outlives the run; reading a variable does not."""
     return step.writes or step.node.info != NULL and step.node.info.stateful and \
         not step.kernel.flags & OWN_MEMORY
+
+
+cdef bint passes_reference(SegmentBuilder builder, Step* step) noexcept:
+    """Whether a step returns a reference that it gets from outside of the segment: each run may
+    have another one."""
+    cdef int32_t given
+    if step.n_inputs == 0 or step.n_outputs == 0 or step.view:
+        return False
+    given = builder.arguments[step.first_input]
+    return builder.tensors[given].dtype >= HR_REF and builder.storage[builder.root[given]] == INPUT \
+        and builder.root[builder.arguments[step.first_output]] == builder.root[given]
 
 
 cdef bint is_placed(SegmentBuilder builder, Step* step, Executable* executable) noexcept:

@@ -74,8 +74,8 @@ cdef dict describe(Executable* executable):
     fused_nodes = []
     for i in range(executable.entries.size()):
         node = executable.entries[i].node
-        if executable.entries[i].compute == <hr_compute>release_entry:
-            continue     # not a kernel: it releases memory after the node that it names
+        if node == NULL or executable.entries[i].compute == <hr_compute>release_entry:
+            continue     # no kernel: it passes a reference on or releases memory
         if label_of(node) != f"{text_of(node.name)} = {text_of(node.op)}":
             fused_nodes.append(label_of(node))
         library = library_of(node.kernel) if node.kernel != NULL else NULL

@@ -50,6 +50,23 @@ struct CancelCalls {
 
 struct SessionFunctions;
 
+// What the kernels of a step make for the time of the step.
+struct StepObject {
+  hr_object* object;  // counted
+  const void* maker;  // the state of the node that made it
+  std::string name;
+  bool alive;  // not destroyed by a node yet
+};
+
+struct StepObjects {
+  std::mutex lock;
+  std::vector<StepObject> objects;
+
+  ~StepObjects() {
+    for (const StepObject& held : objects) object_release(held.object);
+  }
+};
+
 struct Run {
   hr_ctx ctx;  // first: hr_ctx* and Run* convert
   alignas(8) Flag cancelled;
@@ -64,11 +81,27 @@ struct Run {
   std::atomic<void*> failed{nullptr};  // GraphNode*
   char message[1536];
 
-  std::atomic<CancelCalls*> calls{nullptr};  // made by the first kernel that registers a callback
-  int64_t deadline_ns = 0;                   // on the steady clock; 0: none
+  std::atomic<CancelCalls*> calls{nullptr};    // made by the first kernel that registers a callback
+  int64_t deadline_ns = 0;                     // on the steady clock; 0: none
+  std::atomic<StepObjects*> objects{nullptr};  // made by the first kernel that needs it
+  Run* first = nullptr;  // of the runs of one step, the one that has the objects; null: itself
 
-  ~Run() { delete calls.load(std::memory_order_relaxed); }
+  ~Run() {
+    delete calls.load(std::memory_order_relaxed);
+    delete objects.load(std::memory_order_relaxed);
+  }
 };
+
+// The objects of the run's step.
+inline StepObjects* step_objects(Run* run) {
+  if (run->first) run = run->first;
+  StepObjects* found = run->objects.load(std::memory_order_acquire);
+  if (found) return found;
+  auto* created = new StepObjects();
+  if (run->objects.compare_exchange_strong(found, created)) return created;
+  delete created;
+  return found;
+}
 
 inline hr_code run_fail_text(Run* run, hr_code code, const char* text) {
   run->lock.lock();
