@@ -17,7 +17,7 @@ from headrace.formats.tensor_codec import make_shape_proto, make_tensor_proto
 
 # Ops that are not tried, each with its reason.
 LEFT_OUT = {
-    "Abort": "ends the process: that is what it is for",
+    "Abort": "ends the process in TensorFlow",
     "Timestamp": "two runs differ",
 }
 _FIELD = {"type": "type", "int": "i", "float": "f", "bool": "b", "string": "s"}

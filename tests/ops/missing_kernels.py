@@ -8,8 +8,6 @@ from headrace.formats import op_catalogue
 NO_KERNEL = {
     "Placeholder": "a value must be fed",
     "PlaceholderV2": "a value must be fed",
-    "ImmutableConst": "it maps a file of TensorFlow's own packaging into memory",
-    "UnicodeScript": "needs ICU's table of scripts, which neither Python nor NumPy has",
     "RecordInput": "not supported: TFRecordReader reads the same files",
     "Stack": "TensorFlow made it before version 1.2; StackV2 has a kernel",
     "StackPush": "as Stack",
@@ -18,9 +16,7 @@ NO_KERNEL = {
 }
 
 # Prefixes of names, and families, of ops that are not supported yet.
-NOT_IMPLEMENTED = {
-    "Abort": "distributed faults are not supported yet",
-}
+NOT_IMPLEMENTED: dict[str, str] = {}
 FAMILIES_NOT_IMPLEMENTED: dict[str, str] = {}
 
 

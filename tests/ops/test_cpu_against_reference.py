@@ -26,6 +26,8 @@ _FAMILIES = {
     "tensor_lists": "tests/ops/test_tensor_lists.py: against lists of Python",
 }
 ELSEWHERE = {
+    "Abort": "tests/ops/test_aborts_and_regions.py: its error",
+    "ImmutableConst": "tests/ops/test_aborts_and_regions.py: against the file",
     "DeserializeSparse": "tests/data/test_sparse_variants.py: what SerializeSparse took",
     **dict.fromkeys("SaveV2 RestoreV2 MergeV2Checkpoints".split(), _FILES),
     **dict.fromkeys("ReadFile WriteFile MatchingFiles".split(), _FILES),

@@ -112,6 +112,7 @@ CASES = [
         (literal([b" a,  b ", b"", b"c,d"], "string"), literal(b", ", "string")),
         {"skip_empty": False},
     ),
+    Case("UnicodeScript", (literal([97, 0x3B1, 0x4E2D, 32, -1, 0x110000, 0xD800, 0x1F600]),)),
     Case("StringSplit", (_MORE, literal(b"", "string"))),
     Case("StringSplitV2", (literal([b" a  b ", b"", b"c,d"], "string"), literal(b"", "string"))),
     Case(

@@ -53,8 +53,7 @@ inline hr_code select(hr_ctx* ctx, void* state, void*, const hr_tensor* const* i
     if (!slot)
       return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "the handle does not point at a variable");
     std::lock_guard<SpinLock> hold(slot->shape_lock);
-    if (slot->rank < 0)
-      return slot_functions.fail_uninitialised(reinterpret_cast<Run*>(ctx), slot);
+    if (slot->rank < 0) return slot_functions.fail_uninitialised(reinterpret_cast<Run*>(ctx), slot);
   }
   const int32_t index = *static_cast<const int32_t*>(inputs[0]->data);
   if (index < 0 || index >= n)
@@ -172,8 +171,8 @@ inline hr_code create_destroy(hr_node* node, void** state) {
   return HR_OK;
 }
 
-inline hr_kernel kernel_of(const char* op, hr_code (*create)(hr_node*, void**),
-                           void (*end)(void*), hr_compute compute) {
+inline hr_kernel kernel_of(const char* op, hr_code (*create)(hr_node*, void**), void (*end)(void*),
+                           hr_compute compute) {
   hr_kernel kernel{};
   kernel.op = op;
   kernel.device_type = "CPU";
@@ -187,14 +186,16 @@ inline hr_kernel kernel_of(const char* op, hr_code (*create)(hr_node*, void**),
 
 inline void add_kernels(std::vector<hr_kernel>* table, const SlotFunctions& functions) {
   slot_functions = functions;
-  table->insert(
-      table->end(),
-      {kernel_of("RefSelect", create_select,
-                 [](void* state) { delete static_cast<Count*>(state); }, select),
-       kernel_of("TemporaryVariable", create_temporary,
-                 [](void* state) { delete static_cast<Declaration*>(state); }, temporary),
-       kernel_of("DestroyTemporaryVariable", create_destroy,
-                 [](void* state) { delete static_cast<std::string*>(state); }, destroy)});
+  table->insert(table->end(),
+                {kernel_of(
+                     "RefSelect", create_select,
+                     [](void* state) { delete static_cast<Count*>(state); }, select),
+                 kernel_of(
+                     "TemporaryVariable", create_temporary,
+                     [](void* state) { delete static_cast<Declaration*>(state); }, temporary),
+                 kernel_of(
+                     "DestroyTemporaryVariable", create_destroy,
+                     [](void* state) { delete static_cast<std::string*>(state); }, destroy)});
 }
 
 }  // namespace headrace::references

@@ -1,7 +1,10 @@
-// ToBool: the condition of a functional If or While; FakeParam: an output that its reader ignores.
+// ToBool: the condition of a functional If or While; FakeParam: an output that its reader ignores;
+// Abort: an error instead of the end of the process.
 #include <algorithm>
 #include <cstring>
+#include <string>
 
+#include "table/attributes.hpp"
 #include "table/element_types.hpp"
 #include "table/partial_shape.hpp"
 #include "table/registration.hpp"
@@ -52,11 +55,29 @@ hr_code compute_fake(hr_ctx*, void*, void*, const hr_tensor* const*, hr_tensor* 
   return HR_OK;
 }
 
+// TensorFlow ends the process, with or without a core dump.
+hr_code compute_abort(hr_ctx* ctx, void* state, void*, const hr_tensor* const*, hr_tensor* const*,
+                      void*) {
+  const auto* node = static_cast<const hr_node*>(state);
+  const std::string text(attr_text(node, "error_msg"));
+  return hr_ctx_fail(ctx, HR_ABORTED, "%s",
+                     text.empty() ? "Abort_op intentional failure" : text.c_str());
+}
+
+hr_code create_with_node(hr_node* node, void** state) {
+  *state = node;
+  return HR_OK;
+}
+
+hr_code prepare_abort(void*, hr_request*) { return HR_OK; }
+
 }  // namespace
 
 HR_KERNELS = {
     kernel("ToBool", "T=" HR_NUMBERS "|bool|string", prepare_to_bool, compute_to_bool),
     kernel("FakeParam", nullptr, prepare_fake, compute_fake),
+    kernel("Abort", nullptr, prepare_abort, compute_abort)
+        .with_state(create_with_node, [](void*) {}),
 };
 
 }  // namespace hr

@@ -18,6 +18,7 @@ from headrace.kernels.reference.precision import numpy_type
 from headrace.kernels.reference.registry import Attrs, kernel
 from headrace.kernels.reference.regular_expressions import compiled, matches_fully, replaced
 from headrace.kernels.reference.tensor_text import encoded, summary_of
+from headrace.kernels.reference.unicode_scripts import scripts_of
 
 
 def _mapped(function: Callable[..., Any], *inputs: np.ndarray, dtype: Any = object) -> np.ndarray:
@@ -256,6 +257,11 @@ def static_regex_replace(attrs: Attrs, x: np.ndarray) -> np.ndarray:
     pattern, rewrite, everywhere = attrs["pattern"], attrs["rewrite"], attrs["replace_global"]
     compiled(pattern)
     return _mapped(lambda text: replaced(pattern, rewrite, text, everywhere), x)
+
+
+@kernel("UnicodeScript")
+def unicode_script(attrs: Attrs, x: np.ndarray) -> np.ndarray:
+    return scripts_of(x)
 
 
 # ---- several strings ----
