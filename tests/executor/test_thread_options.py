@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import textwrap
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -180,36 +181,69 @@ def _settled() -> int:
     return _threads()
 
 
-def _pool_threads_of(config: hr.ConfigProto, options: hr.RunOptions | None = None) -> int:
-    """The number of threads that a session with that config adds for a long run on one core."""
+# In a process of its own: elsewhere, threads of sessions of other tests may end meanwhile.
+POOLS = """
+from headrace.formats.errors import InvalidArgumentError
+def settled():
+    wait_until_idle()
+    return len(os.listdir("/proc/self/task"))
+def threads_of(config, options=None):
+    # The number of threads that a session with that config adds for a long run on one core.
     config.intra_op_parallelism_threads = 1
     with hr.Graph().as_default():
         x = hr.random_uniform([600, 600])
         for _ in range(6):
             x = hr.matmul(x, x)
         y = hr.reduce_sum(x)
-        before = _settled()
+        before = settled()
         with hr.Session(config=config) as session:
             for _ in range(3):
                 session.run(y, options=options)
-            return _settled() - before
+            return settled() - before
+"""
+
+
+def _with_pools(script: str) -> str:
+    return child_process.output(POOLS + textwrap.dedent(script))
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
 def test_sessions_share_the_pool_of_the_process_unless_they_ask_for_their_own() -> None:
-    _pool_threads_of(hr.ConfigProto())
-    before = _settled()
-    assert _pool_threads_of(hr.ConfigProto()) == 0
-    assert _pool_threads_of(hr.ConfigProto(use_per_session_threads=True)) > 0
-    assert _pool_threads_of(hr.ConfigProto(inter_op_parallelism_threads=-1)) == 0
-    named = hr.ConfigProto()
-    named.session_inter_op_thread_pool.add(num_threads=1, global_name="named")
-    named.session_inter_op_thread_pool.add(num_threads=1)
-    assert _pool_threads_of(named, hr.RunOptions(inter_op_thread_pool=1)) == 1
-    assert _pool_threads_of(named, hr.RunOptions(inter_op_thread_pool=-1)) == 0
-    with pytest.raises(InvalidArgumentError, match="inter_op_thread_pool is 2"):
-        _pool_threads_of(named, hr.RunOptions(inter_op_thread_pool=2))
-    assert _settled() <= before  # pools end with their sessions
+    printed = _with_pools(
+        """
+        threads_of(hr.ConfigProto())
+        before = settled()
+        # A pool starts its threads one by one, when all that it has are busy.
+        for _ in range(4):
+            threads_of(hr.ConfigProto())
+            threads_of(hr.ConfigProto(inter_op_parallelism_threads=-1))
+        print(settled() - before < os.cpu_count())
+        before = settled()
+        print(threads_of(hr.ConfigProto(use_per_session_threads=True)) > 0)
+        print(settled() <= before)  # pools end with their sessions
+        """
+    )
+    assert printed == "True\n" * 3
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
+def test_a_run_chooses_one_of_the_pools_of_its_session() -> None:
+    printed = _with_pools(
+        """
+        threads_of(hr.ConfigProto())  # starts the thread of the intra-op pool, too
+        named = hr.ConfigProto()
+        named.session_inter_op_thread_pool.add(num_threads=1, global_name="named")
+        named.session_inter_op_thread_pool.add(num_threads=1)
+        print(threads_of(named, hr.RunOptions(inter_op_thread_pool=1)))
+        print(threads_of(named, hr.RunOptions(inter_op_thread_pool=-1)))
+        try:
+            threads_of(named, hr.RunOptions(inter_op_thread_pool=2))
+        except InvalidArgumentError as error:
+            print(error.message)
+        """
+    )
+    assert printed.startswith("1\n0\n")
+    assert "inter_op_thread_pool is 2" in printed
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
