@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from google.protobuf import text_format
-from programs import Program
+from op_programs import Program
 
 import headrace.graph as hr
 from headrace.formats.errors import OpError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import ALL
 from missing_kernels import NO_KERNEL, is_not_implemented
 from program_runs import Built
-from programs import programs
+from op_programs import programs
 
 from headrace.formats import op_catalogue
 

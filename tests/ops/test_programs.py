@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from program_runs import Built, outcomes
-from programs import Program, programs
+from op_programs import Program, programs
 
 from headrace.formats.errors import DeadlineExceededError, OpError
 

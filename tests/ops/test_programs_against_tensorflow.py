@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from program_runs import Built, outcomes, outcomes_in_tensorflow
-from programs import Program, programs
+from op_programs import Program, programs
 
 from headrace.formats.errors import OpError
 

@@ -33,4 +33,4 @@ class Program(NamedTuple):
 def programs() -> list[Program]:
     """The programs of all modules."""
     stems = sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem != "__init__")
-    return [one for stem in stems for one in import_module(f"programs.{stem}").PROGRAMS]
+    return [one for stem in stems for one in import_module(f"op_programs.{stem}").PROGRAMS]

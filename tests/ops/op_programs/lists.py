@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import headrace.graph as hr
-from programs import Program, Runs
+from op_programs import Program, Runs
 
 r = hr.raw_ops
 F = hr.float32

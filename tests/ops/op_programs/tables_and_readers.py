@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import headrace.graph as hr
-from programs import Program, Runs
+from op_programs import Program, Runs
 
 r = hr.raw_ops
 S, I = hr.string, hr.int64  # noqa: E741

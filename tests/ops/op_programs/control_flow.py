@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import headrace.graph as hr
 from headrace.graph.functions import Defun
-from programs import Program, Runs
+from op_programs import Program, Runs
 
 r = hr.raw_ops
 F = hr.float32
