@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from program_runs import Built, outcomes
 from op_programs import Program, programs
+from program_runs import Built, outcomes
 
 from headrace.formats.errors import DeadlineExceededError, OpError
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from program_runs import Built, outcomes, outcomes_in_tensorflow
 from op_programs import Program, programs
+from program_runs import Built, outcomes, outcomes_in_tensorflow
 
 from headrace.formats.errors import OpError
 
