@@ -40,12 +40,12 @@ HR_INLINE void inner(const LinearRow& row, const T* top, const T* bottom, float 
   }
 }
 
-HR_CLONES_WITHOUT_FMA void inner_bytes(const LinearRow& row, const uint8_t* top, const uint8_t* bottom,
-                           float below, float* to) {
+HR_CLONES_WITHOUT_FMA void inner_bytes(const LinearRow& row, const uint8_t* top,
+                                       const uint8_t* bottom, float below, float* to) {
   inner(row, top, bottom, below, to);
 }
 HR_CLONES_WITHOUT_FMA void inner_floats(const LinearRow& row, const float* top, const float* bottom,
-                            float below, float* to) {
+                                        float below, float* to) {
   inner(row, top, bottom, below, to);
 }
 
