@@ -8,11 +8,6 @@ from headrace.formats import op_catalogue
 NO_KERNEL = {
     "Placeholder": "a value must be fed",
     "PlaceholderV2": "a value must be fed",
-    "RecordInput": "not supported: TFRecordReader reads the same files",
-    "Stack": "TensorFlow made it before version 1.2; StackV2 has a kernel",
-    "StackPush": "as Stack",
-    "StackPop": "as Stack",
-    "StackClose": "as Stack",
 }
 
 # Prefixes of names, and families, of ops that are not supported yet.

@@ -39,6 +39,7 @@ ELSEWHERE = {
     **dict.fromkeys("DecodeGif DecodeBmp".split(), _IMAGES),
     **dict.fromkeys("AddSparseToTensorsMap AddManySparseToTensorsMap".split(), _MAPS),
     "TakeManySparseFromTensorsMap": _MAPS,
+    "Stack": "tests/executor/test_stacks.py",
     "StackV2": "tests/ops/test_tensor_arrays.py",
     "FakeParam": "tests/executor/test_function_calls.py",
     "_FusedElementwise": "packages/kernels/tests and the random programs of tests/programs",

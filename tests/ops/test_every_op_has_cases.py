@@ -33,6 +33,8 @@ OPS = {
     "ImmutableConst": "tests/ops/test_cpu_against_reference.py",
     "RefSelect": "tests/executor/test_temporary_variables.py",
     "TemporaryVariable": "tests/executor/test_temporary_variables.py",
+    "RecordInput": "tests/executor/test_record_input.py: the order is random",
+    **dict.fromkeys("Stack StackPush StackPop StackClose".split(), "tests/executor/test_stacks.py"),
     "FakeParam": "tests/executor/test_function_calls.py",
     "RemoteCall": "packages/graph/tests/test_function_gradients.py",
     "PrintV2": "tests/end_to_end/test_messages.py: it writes to a stream",

@@ -49,6 +49,17 @@ cdef extern from *:
       }
       return slot;
     }
+    static hr_code keep_for_step(hr_ctx* ctx, hr_object* object) {
+      try {
+        auto* step = headrace::step_objects(reinterpret_cast<headrace::Run*>(ctx));
+        std::lock_guard<std::mutex> hold(step->lock);
+        step->objects.push_back({object, nullptr, std::string(), false});
+        return HR_OK;
+      } catch (const std::bad_alloc&) {
+        headrace::object_release(object);
+        return headrace::run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for an object of a step");
+      }
+    }
     static void fill_api(hr_ctx_api* api) {
       std::memset(api, 0, sizeof *api);
       api->size = sizeof *api;
@@ -59,6 +70,7 @@ cdef extern from *:
       api->release_object = headrace::object_release;
       api->on_cancel = headrace::run_on_cancel;
       api->forget_cancel = headrace::run_forget_cancel;
+      api->keep_for_step = keep_for_step;
     }
     """
     void wait_for_lock(Mutex& lock) nogil

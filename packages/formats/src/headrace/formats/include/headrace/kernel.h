@@ -332,6 +332,10 @@ typedef struct hr_ctx_api {
                   hr_done done, void* argument);
 
   const hr_function_api* functions;
+
+  /* Takes over the caller's reference until the step ends: for objects that reference edges, which
+   * count nothing, point at. On failure the reference is released. */
+  hr_code (*keep_for_step)(hr_ctx*, hr_object*);
 } hr_ctx_api;
 
 struct hr_ctx {

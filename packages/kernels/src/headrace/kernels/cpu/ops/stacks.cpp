@@ -127,6 +127,16 @@ hr_code compute_stack(hr_ctx* ctx, void* state, void*, const hr_tensor* const* i
   return HR_OK;
 }
 
+// Of version 1: a reference counts nothing, so the step keeps the stack.
+hr_code compute_reference(hr_ctx* ctx, void* state, void*, const hr_tensor* const*,
+                          hr_tensor* const* out, void*) {
+  const auto* declared = static_cast<const Declaration*>(state);
+  auto* made = new Stack(ctx, declared->dtype, std::numeric_limits<int32_t>::max(), declared->name);
+  if (hr_code code = ctx->api->keep_for_step(ctx, made)) return code;
+  out[0]->data = static_cast<hr_object*>(made);
+  return HR_OK;
+}
+
 hr_code prepare_stack(void*, hr_request* r) {
   set_shape(r->outputs[0], {2});
   return HR_OK;
@@ -176,6 +186,11 @@ hr_code prepare_close(void*, hr_request*) { return HR_OK; }
 HR_KERNELS = {
     kernel("StackV2", nullptr, prepare_stack, compute_stack)
         .with_state(create_declaration, destroy_declaration),
+    kernel("Stack", nullptr, prepare_stack, compute_reference)
+        .with_state(create_declaration, destroy_declaration),
+    kernel("StackPush", nullptr, prepare_data_shape, compute_push).is(HR_KERNEL_DATA_SHAPE),
+    kernel("StackPop", nullptr, prepare_data_shape, compute_pop).is(HR_KERNEL_DATA_SHAPE),
+    kernel("StackClose", nullptr, prepare_close, compute_close),
     kernel("StackPushV2", nullptr, prepare_data_shape, compute_push).is(HR_KERNEL_DATA_SHAPE),
     kernel("StackPopV2", nullptr, prepare_data_shape, compute_pop).is(HR_KERNEL_DATA_SHAPE),
     kernel("StackCloseV2", nullptr, prepare_close, compute_close),
