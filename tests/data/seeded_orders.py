@@ -65,6 +65,13 @@ def pipelines(tf):
         "concatenated": D.range(3).shuffle(3).concatenate(D.range(10, 13).shuffle(3)).repeat(3),
         "prefetched": D.range(4).shuffle(4).prefetch(1).shuffle(3).prefetch(1).repeat(3),
         "cached": D.range(4).shuffle(4).cache().shuffle(4).map(same).repeat(3),
+        "seed of a tensor": D.range(8).shuffle(8, seed=tf.constant(2**31 + 4, tf.int64)),
+        "shuffle_and_repeat with a seed of a tensor": D.range(6).apply(
+            E.shuffle_and_repeat(6, 2, seed=tf.constant(7, tf.int64))
+        ),
+        "random numbers with a seed of a tensor": E.RandomDataset(
+            seed=tf.constant(7, tf.int64)
+        ).take(4),
     }
 
 

@@ -149,6 +149,43 @@ def test_a_restored_iterator_goes_on(tmp_path: Path) -> None:
         assert [e.tolist() for e in read(session, element)] == expected and len(expected) == 7
 
 
+def test_a_checkpoint_of_objects_keeps_the_position_of_an_iterator(tmp_path: Path) -> None:
+    iterator = pipeline().make_initializable_iterator()
+    count = hr.Variable(0, use_resource=True)
+    checkpoint = hr.train.Checkpoint(input=iterator, count=count, dataset=D.range(3))
+    element, more = iterator.get_next(), count.assign_add(1)
+    with hr.Session() as session:
+        session.run([iterator.initializer, count.initializer])
+        for _ in range(3):
+            session.run([element, more])
+        path = checkpoint.save(str(tmp_path / "model"), session=session)
+        expected = [e.tolist() for e in read(session, element)]
+        checkpoint.restore(path).assert_consumed().run_restore_ops(session)
+        assert [e.tolist() for e in read(session, element)] == expected
+    assert "input/.ATTRIBUTES/ITERATOR_STATE" in dict(hr.train.list_variables(path))
+    with hr.Session() as session:
+        session.run(iterator.initializer)  # TensorFlow's iterators need it too
+        checkpoint.restore(path).initialize_or_restore(session)
+        assert [e.tolist() for e in read(session, element)] == expected
+        assert session.run(count) == 3
+
+
+def test_an_iterator_that_a_checkpoint_lacks_is_initialised(tmp_path: Path) -> None:
+    count = hr.Variable(4, use_resource=True)
+    iterator = D.range(3).make_initializable_iterator()
+    element = iterator.get_next()
+    with hr.Session() as session:
+        session.run(count.initializer)
+        path = hr.train.Checkpoint(count=count).save(str(tmp_path / "model"), session=session)
+    both = hr.train.Checkpoint(count=count, input=iterator)
+    for status in (both.restore(path), both.restore(None)):
+        with pytest.raises(AssertionError):
+            status.assert_existing_objects_matched()
+        with hr.Session() as session:
+            status.initialize_or_restore(session)
+            assert read(session, element) == [0, 1, 2] and session.run(count) == 4
+
+
 def test_hook_saves_and_restores_the_input(tmp_path: Path) -> None:
     def train(steps: int) -> list[Any]:
         with hr.Graph().as_default():

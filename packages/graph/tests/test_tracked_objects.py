@@ -8,7 +8,7 @@ def test_variables_have_the_keys_of_the_shortest_paths():
     a, b = hr.Variable(1.0, name="a"), hr.Variable(2.0, name="b")
     inner = hr.train.Checkpoint(a=a)
     root = hr.train.Checkpoint(z=a, inner=inner, more=[a, b], named={"x/y": hr.Variable(3.0)})
-    assert list(ObjectGraph(root).variables) == [
+    assert list(ObjectGraph(root).values) == [
         "z/.ATTRIBUTES/VARIABLE_VALUE",
         "more/1/.ATTRIBUTES/VARIABLE_VALUE",
         "named/x.Sy/.ATTRIBUTES/VARIABLE_VALUE",
@@ -21,7 +21,7 @@ def test_layers_and_optimizers_are_tracked():
     optimizer = hr.train.MomentumOptimizer(0.1, 0.9)
     optimizer.minimize(hr.reduce_sum(layer.kernel), var_list=[layer.kernel])
     assert {name for name, _ in children_of(layer)} >= {"kernel", "bias"}
-    keys = ObjectGraph(hr.train.Checkpoint(layer=layer, optimizer=optimizer)).variables
+    keys = ObjectGraph(hr.train.Checkpoint(layer=layer, optimizer=optimizer)).values
     assert "layer/kernel/.OPTIMIZER_SLOT/optimizer/momentum/.ATTRIBUTES/VARIABLE_VALUE" in keys
     assert not any(map(is_trackable, (5, "text", hr.constant(1.0), [5])))
 

@@ -1,4 +1,4 @@
-"""train.Checkpoint: saves the variables of objects under the names of attributes."""
+"""train.Checkpoint: saves the values of objects under the names of attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.graph.builder.op_builder import op
 from headrace.graph.checkpoints.checkpoint_state import local_path, update_checkpoint_state
 from headrace.graph.checkpoints.restored_values import OBJECT_GRAPH_KEY, object_graph_of
 from headrace.graph.checkpoints.saver import make_folder
-from headrace.graph.checkpoints.tracked_objects import ObjectGraph, is_trackable
+from headrace.graph.checkpoints.tracked_objects import ObjectGraph, is_trackable, stored_key
 from headrace.graph.control_flow.control_flow_ops import group
 from headrace.graph.framework.default_session import get_default_session
 from headrace.graph.framework.graph import Graph, get_default_graph
@@ -26,8 +26,8 @@ class Checkpoint:
     """Saves and restores the variables of objects, which are found by attribute names.
 
     Args:
-      kwargs: variables, optimizers, layers, other Checkpoints, and lists and dicts of these. Each
-        becomes an attribute; attributes that are set later are saved too.
+      kwargs: variables, optimizers, layers, iterators of datasets, other Checkpoints, and lists and
+        dicts of these. Each becomes an attribute; attributes that are set later are saved too.
     Raises: ValueError for an object that has no state to save.
     """
 
@@ -87,8 +87,11 @@ class Checkpoint:
             return kept[1], kept[2]
         with name_scope(None), name_scope("save"), device("/cpu:0"):
             prefix = op("Placeholder", dtype="string", shape=[], name="file_prefix")
-            names = [*objects.variables, OBJECT_GRAPH_KEY]
-            values = [v.read_value() for v in objects.variables.values()]
+            names = [*objects.values, OBJECT_GRAPH_KEY]
+            values = [
+                v.read_value() if isinstance(v, Variable) else v._saved_tensor()
+                for v in objects.values.values()
+            ]
             written = op("SaveV2", prefix, names, [""] * len(names), [*values, message])
             with control_dependencies([written]):
                 done = op("Identity", prefix)
@@ -106,10 +109,15 @@ class Checkpoint:
                 prefix = op("Placeholder", dtype="string", shape=[], name="file_prefix")
                 values = op(
                     "RestoreV2", prefix, list(found), [""] * len(found),
-                    dtypes=[v.dtype.base_dtype for v in found.values()],
+                    dtypes=[
+                        v.dtype.base_dtype if isinstance(v, Variable) else "variant"
+                        for v in found.values()
+                    ],
                 )  # fmt: skip
             restore = group(*[
-                v.assign(value, read_value=False) for v, value in zip(found.values(), values)
+                v.assign(value, read_value=False) if isinstance(v, Variable)
+                else v._restored_from(value)
+                for v, value in zip(found.values(), values)
             ])  # fmt: skip
         self._restored[kept_for] = (prefix, restore)
         return prefix, restore
@@ -170,24 +178,26 @@ class CheckpointLoadStatus:
                 pass  # a checkpoint of a Saver: variables are found by their names
 
     def _matches(self) -> tuple[dict[str, Any], list[Any], list[str]]:
-        """Returns variables by key, variables without a value, and keys without a variable."""
+        """Returns objects by key, objects without a value, and keys without an object."""
         objects = ObjectGraph(self._root)
-        variables = list(objects.variables.values())
+        values = list(objects.values.values())
+        found: dict[str, Any]
         if self._reader is None:
-            return {}, variables, []
+            return {}, values, []
         if self._message is None:
-            found = {v.op.name: v for v in variables if v.op.name in self._reader}
+            variables = {v.op.name: v for v in values if isinstance(v, Variable)}
+            found = {name: v for name, v in variables.items() if name in self._reader}
             left = [key for key in self._reader.names() if key not in found]
         else:
             found = objects.matched(self._message)
-            left = [
-                attribute.checkpoint_key
+            stored = [
+                stored_key(attribute.checkpoint_key, attribute.name)
                 for node in self._message.nodes
                 for attribute in node.attributes
-                if attribute.checkpoint_key not in found
             ]
+            left = [key for key in stored if key not in found]
         matched = set(map(id, found.values()))
-        return found, [v for v in variables if id(v) not in matched], left
+        return found, [v for v in values if id(v) not in matched], left
 
     def assert_consumed(self) -> CheckpointLoadStatus:
         """Checks that each variable has a value, and each value a variable.
@@ -202,7 +212,7 @@ class CheckpointLoadStatus:
 
     def assert_existing_objects_matched(self) -> CheckpointLoadStatus:
         """Checks that each variable has a value. Raises: AssertionError otherwise."""
-        missing = [v.op.name for v in self._matches()[1]]
+        missing = [v.op.name if isinstance(v, Variable) else repr(v) for v in self._matches()[1]]
         if missing:
             raise AssertionError(f"Objects not found in the checkpoint: {', '.join(missing)}")
         return self

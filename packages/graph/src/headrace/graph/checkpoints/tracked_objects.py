@@ -1,18 +1,37 @@
-"""The graph of objects whose variables train.Checkpoint saves, and the keys of their values."""
+"""The graph of objects whose variables and positions train.Checkpoint saves, and the keys of their
+values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.variables.variable import Variable
 
 _VALUE = "VARIABLE_VALUE"
 
 
+class SavedObject:
+    """An object without attributes to follow, with at most one value that a checkpoint keeps.
+
+    A subclass sets _saved_name: the name of the value in its key; "" for none.
+    """
+
+    _saved_name = ""
+
+    def _saved_tensor(self) -> Tensor:
+        """Returns the value, made by operations of the default graph."""
+        raise NotImplementedError
+
+    def _restored_from(self, value: Tensor) -> Operation:
+        """Returns the operation that sets the value."""
+        raise NotImplementedError
+
+
 def is_trackable(value: object) -> bool:
     """Returns whether an object, list or dict holds variables, now or later."""
-    if isinstance(value, Variable) or hasattr(value, "_trackable_children"):
+    if isinstance(value, (Variable, SavedObject)) or hasattr(value, "_trackable_children"):
         return True
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and is_trackable(v) for key, v in value.items())
@@ -31,7 +50,7 @@ def _has_weights(value: object) -> bool:
 
 def children_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Yields (name, object) of the trackable attributes or elements of an object."""
-    if isinstance(value, Variable):
+    if isinstance(value, (Variable, SavedObject)):
         return
     if hasattr(value, "_trackable_children"):
         yield from value._trackable_children()  # noqa: SLF001
@@ -52,14 +71,14 @@ class ObjectGraph:
 
     Attributes:
       message: the TrackableObjectGraph.
-      variables: the variables by the key of their value.
+      values: the variables and SavedObjects by the key of their value.
     """
 
     def __init__(self, root: Any) -> None:
         from headrace.formats.proto.trackable_object_graph_pb2 import TrackableObjectGraph
 
         self.message = TrackableObjectGraph()
-        self.variables: dict[str, Variable] = {}
+        self.values: dict[str, Variable | SavedObject] = {}
         self._objects = [root]
         self._numbers = {id(root): 0}
         self._paths = [""]
@@ -69,8 +88,8 @@ class ObjectGraph:
                 at = self._number(child, _join(self._paths[number], _escaped(name)))
                 node.children.add(node_id=at, local_name=name)
         for number, value in enumerate(list(self._objects)):
-            if isinstance(value, Variable):
-                self._add_value(number, value)
+            if kept := name_of_value(value):
+                self._add_value(number, value, kept)
             elif _has_slots(value):
                 self._add_slots(number, value)
 
@@ -82,11 +101,12 @@ class ObjectGraph:
             self._paths.append(path)
         return found
 
-    def _add_value(self, number: int, variable: Variable) -> None:
-        key = _join(self._paths[number], ".ATTRIBUTES", _VALUE)
-        self.variables[key] = variable
+    def _add_value(self, number: int, value: Variable | SavedObject, name: str) -> None:
+        key = _join(self._paths[number], ".ATTRIBUTES", name)
+        self.values[stored_key(key, name)] = value
+        full_name = value.op.name if isinstance(value, Variable) else ""
         self.message.nodes[number].attributes.add(
-            name=_VALUE, full_name=variable.op.name, checkpoint_key=key
+            name=name, full_name=full_name, checkpoint_key=key
         )
 
     def _add_slots(self, number: int, optimizer: Any) -> None:
@@ -101,14 +121,14 @@ class ObjectGraph:
                 path = _join(self._paths[at], ".OPTIMIZER_SLOT", self._paths[number], name)
                 place = self._number(slot, path)
                 self.message.nodes.add()
-                self._add_value(place, slot)
+                self._add_value(place, slot, _VALUE)
                 self.message.nodes[number].slot_variables.add(
                     original_variable_node_id=at, slot_name=name, slot_variable_node_id=place
                 )
 
-    def matched(self, message: Any) -> dict[str, Variable]:
-        """Returns variables by their keys in another graph, matched by names from the root."""
-        found: dict[str, Variable] = {}
+    def matched(self, message: Any) -> dict[str, Variable | SavedObject]:
+        """Returns values by their keys in another graph, matched by names from the root."""
+        found: dict[str, Variable | SavedObject] = {}
         pairs = {0: 0}  # node of the other graph -> of this one
         ahead = [0]
         while ahead:
@@ -131,9 +151,21 @@ class ObjectGraph:
         for other, mine in pairs.items():
             value = self._objects[mine]
             for attribute in message.nodes[other].attributes:
-                if isinstance(value, Variable) and attribute.name == _VALUE:
-                    found[attribute.checkpoint_key] = value
+                if attribute.name == name_of_value(value):
+                    found[stored_key(attribute.checkpoint_key, attribute.name)] = value
         return found
+
+
+def name_of_value(value: object) -> str | None:
+    """Returns the name of the value that a checkpoint keeps of an object; None or "" for none."""
+    if isinstance(value, Variable):
+        return _VALUE
+    return value._saved_name if isinstance(value, SavedObject) else None
+
+
+def stored_key(key: str, name: str) -> str:
+    """Returns the key in the checkpoint's files of a value that the object graph has by a key."""
+    return key if name == _VALUE else f"{key}_STATE"
 
 
 def _escaped(name: str) -> str:

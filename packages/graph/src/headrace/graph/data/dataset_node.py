@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.dtypes import DType
+from headrace.graph.checkpoints.tracked_objects import SavedObject
 from headrace.graph.data import element_nest as nest
 from headrace.graph.data.component_specs import DatasetSpec
 from headrace.graph.data.element_specs import flat_structure, output_shapes, output_types
@@ -14,7 +15,7 @@ from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Tensor
 
 
-class DatasetNode:
+class DatasetNode(SavedObject):
     """Base class of datasets.
 
     Args:

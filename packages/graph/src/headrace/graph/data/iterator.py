@@ -9,6 +9,7 @@ from typing import Any
 from headrace.formats.dtypes import as_dtype
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.op_builder import op
+from headrace.graph.checkpoints.tracked_objects import SavedObject
 from headrace.graph.data import element_nest as nest
 from headrace.graph.data.applied_options import with_applied_options
 from headrace.graph.data.dataset_node import DatasetNode
@@ -40,7 +41,7 @@ _MANY_CALLS = (
 )
 
 
-class Iterator:
+class Iterator(SavedObject):
     """The state of reading a dataset.
 
     Each session has its own state. `dataset.make_one_shot_iterator()`,
@@ -62,6 +63,8 @@ class Iterator:
     ...     print(session.run(element), session.run(element))
     0 1
     """
+
+    _saved_name = "ITERATOR"
 
     def __init__(
         self,
@@ -191,6 +194,13 @@ class Iterator:
         specs = self._element_spec
         found = op("IteratorGetNext", self._iterator_resource, name=name, **flat_structure(specs))
         return from_tensors(specs, found)
+
+    def _saved_tensor(self) -> Tensor:
+        return op("SerializeIterator", self._iterator_resource)
+
+    def _restored_from(self, value: Tensor) -> Operation:
+        with colocate_with(self._iterator_resource):
+            return op("DeserializeIterator", self._iterator_resource, value)
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """Returns a [] string that names the iterator, for `from_string_handle`."""

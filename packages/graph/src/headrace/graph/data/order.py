@@ -77,7 +77,10 @@ def shuffle_and_repeat(dataset: DatasetNode, buffer_size: Any, count: Any, seed:
 
 def seeds(seed: Any) -> tuple[Tensor, Tensor]:
     """Returns the two seeds of a dataset as [] int64 tensors; (0, 0) is chosen in the run."""
-    first, second = get_seed(seed)
+    is_tensor = isinstance(seed, Tensor)
+    first, second = get_seed(0 if is_tensor else seed)
+    if is_tensor:
+        second = seed % (2**31 - 1)
     one = constant(0 if first is None else first, _INT64, name="seed")
     if second is None:
         return one, constant(0, _INT64, name="seed2")
