@@ -23,6 +23,21 @@ def test_shuffled_elements_have_tensorflows_order(kind: str) -> None:
     assert seeded_orders.elements(hr, kind == "one_shot") == ORDERS[kind]
 
 
+@pytest.mark.parametrize("count", [0, -5])
+def test_a_shuffle_that_is_repeated_no_times_is_refused(count: int) -> None:
+    # TensorFlow makes shuffle_and_repeat of the two, which takes no such count.
+    D = hr.data.Dataset
+    iterator = D.range(3).shuffle(3).repeat(count).make_initializable_iterator()
+    plain = D.range(3).shuffle(3, reshuffle_each_iteration=False).repeat(0)
+    empty = plain.make_one_shot_iterator().get_next()
+    with hr.Session() as session:
+        words = "count must be greater than zero or equal to -1."
+        with pytest.raises(hr.errors.InvalidArgumentError, match=words):
+            session.run(iterator.initializer)
+        with pytest.raises(hr.errors.OutOfRangeError):
+            session.run(empty)
+
+
 @pytest.mark.peer
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_orders_are_tensorflows(kind: str) -> None:

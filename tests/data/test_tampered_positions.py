@@ -7,10 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pipelines import Pipe, drained, raw
 
 import headrace.graph as hr
+from headrace.formats.bundle_reader import BundleReader
+from headrace.formats.bundle_writer import BundleWriter
 
 D = hr.data.Dataset
 E = hr.data.experimental
@@ -130,6 +133,38 @@ def test_rows_of_a_batch_that_was_cancelled_have_the_types_of_the_input(name: st
         session.run(queue.close())
         with pytest.raises(hr.errors.InvalidArgumentError, match="has other elements"):
             session.run(copy)
+
+
+@pytest.mark.parametrize("name", ["random", "shuffle"])
+@pytest.mark.parametrize("power", [16, 61])
+def test_a_position_of_any_number_of_draws_is_restored_at_once(
+    name: str, power: int, tmp_path: Path
+) -> None:
+    # A saved position begins with the texts and numbers of its first stage. The loop of a restore
+    # that draws 2**61 numbers would not end.
+    numbers = hr.data.experimental.RandomDataset(seed=3)
+    dataset = numbers if name == "random" else D.range(10**9).shuffle(4, seed=3)
+    iterator = dataset.make_initializable_iterator()
+    saveable = hr.data.experimental.make_saveable_from_iterator(iterator)
+    saver, following = hr.train.Saver([saveable]), iterator.get_next()
+    with hr.Session() as session:
+        session.run(iterator.initializer)
+        for _ in range(3):
+            session.run(following)
+        path = saver.save(session, str(tmp_path / "a"), write_meta_graph=False)
+        with BundleReader(path) as reader:
+            (key,) = reader.names()
+            position = reader.read(key).item()
+        drawn = position.index((3).to_bytes(8, "little"), 24 if name == "shuffle" else 0)
+        drawn += 8 if name == "shuffle" and position[drawn + 8] == 3 else 0
+        tampered = position[:drawn] + (2**power).to_bytes(8, "little") + position[drawn + 8 :]
+        with BundleWriter(path) as writer:
+            writer.add(key, np.array(tampered, object))
+        saver.restore(session, path)
+        found = session.run(following)
+        if (name, power) == ("random", 16):
+            session.run(iterator.initializer)
+            assert [session.run(following) for _ in range(2**16 + 1)][-1] == found
 
 
 def test_a_cache_file_of_other_elements_is_refused(tmp_path: Path) -> None:

@@ -82,6 +82,14 @@ class SinglePhilox {
     return block_.x[used_++];
   }
   double uniform();  // in [0, 1), of 52 bits
+  // Passes over that many numbers.
+  void skip(uint64_t n) {
+    for (; n && used_ < 4; --n) ++used_;
+    stream_.skip(n / 4);
+    if (n % 4 == 0) return;
+    block_ = stream_.next();
+    used_ = int(n % 4);
+  }
 
  private:
   Philox stream_;

@@ -20,7 +20,7 @@ class Repeat : public Transformed<Repeat> {
       : Transformed(std::move(s), std::move(in)), count(count) {}
   const Dataset* same_as() const override { return count == 1 ? input.get() : nullptr; }
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
-    if (next_place().fuses && count != 0 && count != 1) {
+    if (next_place().fuses && count != 1) {
       const Dataset* shuffle = input.get();
       while (const Dataset* same = shuffle->same_as()) shuffle = same;
       if (auto fused = shuffle_and_repeat(pipeline, *shuffle, count)) return fused;

@@ -35,8 +35,8 @@ class Random : public Dataset {
     void restore(StateReader& from) override {
       from.expect("random");
       numbers_ = SinglePhilox(Philox(random.seed, random.seed2));
-      const int64_t n = from.number(0, int64_t(1) << 40);
-      for (drawn_ = 0; drawn_ < n; ++drawn_) numbers_();
+      drawn_ = from.position();
+      numbers_.skip(uint64_t(drawn_));
     }
 
    private:

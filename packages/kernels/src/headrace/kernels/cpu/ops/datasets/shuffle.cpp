@@ -47,8 +47,9 @@ class Shuffle : public Transformed<Shuffle> {
   // After a restore: the seeds that follow are those that followed the saved iteration.
   void set_taken(SeedGenerator& generator, int64_t taken) const {
     const std::lock_guard<std::mutex> hold(generator.lock);
-    for (begin(generator); generator.taken < taken; ++generator.taken)
-      generator.numbers(), generator.numbers();
+    begin(generator);
+    generator.numbers.skip(2 * uint64_t(taken));
+    generator.taken = taken;
   }
 
   class Iterating;
@@ -123,8 +124,10 @@ class Shuffle::Iterating : public Stage {
     from.expect("shuffle");
     const int64_t seed = from.number(), seed2 = from.number();
     use({seed, seed2});
-    for (int64_t n = from.number(0, int64_t(1) << 40); drawn_ < n;) random();
-    shuffle_.set_taken(*generator_, from.number(-1, 1 << 30));
+    drawn_ = from.position();
+    numbers_.skip(uint64_t(drawn_));
+    if (const int64_t taken = from.number(-1, INT64_MAX / 2); taken >= 0)
+      shuffle_.set_taken(*generator_, taken);
     round_ = from.number();
     ended_ = from.number() != 0;
     any_ = from.number() != 0;
@@ -216,6 +219,10 @@ class Shuffle::Iterating : public Stage {
   }
 };
 
+void check_count(int64_t count) {
+  if (count == 0 || count < -1) invalid("count must be greater than zero or equal to -1.");
+}
+
 DatasetRef make(const Arguments& arguments, int64_t count) {
   const int64_t size = arguments.integer(1, "buffer_size");
   Seeds seeds{arguments.integer(2, "seed"), arguments.integer(3, "seed2")};
@@ -236,6 +243,7 @@ DatasetRef make(const Arguments& arguments, int64_t count) {
 std::unique_ptr<Stage> shuffle_and_repeat(Pipeline& pipeline, const Dataset& input, int64_t count) {
   const auto* shuffle = dynamic_cast<const Shuffle*>(&input);
   if (!shuffle || shuffle->count != 1 || !shuffle->reshuffles()) return nullptr;
+  check_count(count);
   return std::make_unique<Shuffle::Iterating>(pipeline, *shuffle, count, true);
 }
 
@@ -245,7 +253,7 @@ DatasetRef make_shuffle(const Arguments& arguments) { return make(arguments, 1);
 
 DatasetRef make_shuffle_and_repeat(const Arguments& arguments) {
   const int64_t count = arguments.integer(4, "count");
-  if (count == 0 || count < -1) invalid("count must be greater than zero or equal to -1.");
+  check_count(count);
   return make(arguments, count);
 }
 
