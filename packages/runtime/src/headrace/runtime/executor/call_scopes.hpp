@@ -66,6 +66,55 @@ inline void cancel_calls(hr_scope* scope, const char* why) {
   }
 }
 
+// ---- bodies of a scope --------------------------------------------------------------------------
+
+// Not for a dataset of another session of a shared state: this one may lack the definition.
+inline bool has_function(SessionFunctions& session, const hr_function* function) {
+  std::lock_guard<std::mutex> hold(session.lock);
+  const auto found = session.by_key.find(function->key);
+  return found != session.by_key.end() && found->second == function;
+}
+
+// The body that calls of a scope run, where a function draws random numbers: an iterator that is
+// initialised again begins them anew, and two iterators draw the same, as in TensorFlow 1.15.
+// `body`: in: that of the function.
+inline hr_code body_of_scope(hr_scope* scope, hr_function* function, std::shared_ptr<void>* body,
+                             std::string* error) noexcept {
+  const auto known = [&] {
+    std::lock_guard<std::mutex> hold(scope->lock);
+    if (scope->ended) {
+      *error = scope->why;
+      return HR_CANCELLED;
+    }
+    auto found = scope->bodies.find(function);
+    if (found == scope->bodies.end() && function->is_used.exchange(true)) return HR_NOT_FOUND;
+    if (found == scope->bodies.end()) scope->bodies[function] = *body;
+    else *body = found->second;
+    return HR_OK;
+  };
+  try {
+    hr_code code = known();
+    if (code != HR_NOT_FOUND) return code;
+    std::shared_ptr<void> made = *body;  // before the lock: it may end with the GIL
+    SessionFunctions& session = *scope->session;
+    if (has_function(session, function) &&
+        (code = session.recompile(&session, function->key, &made, error)))
+      return code;
+    {
+      std::lock_guard<std::mutex> hold(scope->lock);
+      if (!scope->ended) scope->bodies.emplace(function, made);  // the first of several threads
+    }
+    return known();
+  } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
+}
+
+// Calls in progress keep theirs.
+inline void drop_bodies_of(hr_scope* scope) {
+  decltype(scope->bodies) dropped;  // ends without the lock
+  std::lock_guard<std::mutex> hold(scope->lock);
+  dropped.swap(scope->bodies);
+}
+
 // ---- scopes of a session ------------------------------------------------------------------------
 
 inline hr_scope* open_scope(hr_ctx* ctx, hr_object* object, void (*on_end)(void*), void* argument) {
@@ -116,6 +165,7 @@ inline int32_t close_scope(hr_scope* scope) {
     std::lock_guard<std::recursive_mutex> hold(scope->calling);
     scope->on_end = nullptr;
   }
+  drop_bodies_of(scope);
   scope_release(scope);
   if (unused) session.unused(&session);
   return 1;
@@ -125,6 +175,22 @@ inline void cancel_scope(hr_scope* scope) {
   if (scope->session->forked()) return;
   WithoutGil released;
   cancel_calls(scope, "the operation was cancelled");
+}
+
+// Drops the bodies of scopes that nothing calls any more.
+inline void drop_scope_bodies(SessionFunctions& session) {
+  std::vector<hr_scope*> scopes;
+  {
+    std::lock_guard<std::mutex> hold(session.lock);
+    for (hr_scope* scope : session.scopes) {
+      scope->references.fetch_add(1, std::memory_order_relaxed);
+      scopes.push_back(scope);
+    }
+  }
+  for (hr_scope* scope : scopes) {
+    drop_bodies_of(scope);
+    scope_release(scope);
+  }
 }
 
 // Ends the scopes for which `which` holds: cancels their calls, and tells their openers.

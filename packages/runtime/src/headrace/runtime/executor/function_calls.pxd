@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 from libcpp cimport bool as cbool
+from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector
 
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan
@@ -30,8 +31,12 @@ cdef class CompiledFunction:
 
 
 # A handle of a function, which owns `compiled` until the session ends.
-cdef hr_function* new_function(CompiledFunction compiled, bytes name, list inputs,
-                               list outputs) except NULL
+cdef hr_function* new_function(CompiledFunction compiled, bytes key, bytes name, list inputs,
+                               list outputs, bint draws) except NULL
+# What owns `compiled`.
+cdef shared_ptr[void] body_pointer(CompiledFunction compiled)
+# Drops the bodies that belong to iterators alone, once these have ended.
+cdef void drop_bodies_of_scopes(SessionFunctions* session) noexcept nogil
 # Ends all calls and scopes of a session's functions, and waits for their threads. Without the GIL.
 cdef void close_session_functions(SessionFunctions* session, const char* why,
                                   cbool wait) noexcept nogil

@@ -60,6 +60,9 @@ cdef extern from "executor/call_scopes.hpp" namespace "headrace" nogil:
     void close_functions(SessionFunctions& session, const char* why, cbool wait)
     void end_all_scopes(SessionFunctions& session, const char* why)
     cbool leave_functions(SessionFunctions& session, const char* why)
+    void drop_scope_bodies(SessionFunctions& session)
+    hr_code body_of_scope(hr_scope* scope, hr_function* function, shared_ptr[void]* body,
+                          string* error)
     void end_scopes_of(SessionFunctions& session, const vector[hr_object*]& objects,
                        const char* why)
     void set_thread_hooks(void (*begin)() noexcept nogil, void (*end)() noexcept nogil)
@@ -145,17 +148,27 @@ cdef class CompiledFunction:
         return False
 
 
-cdef hr_function* new_function(CompiledFunction compiled, bytes name, list inputs,
-                               list outputs) except NULL:
+cdef hr_function* new_function(CompiledFunction compiled, bytes key, bytes name, list inputs,
+                               list outputs, bint draws) except NULL:
     cdef hr_function* made = new hr_function()
+    made.key = key
     made.name = name
+    made.draws = draws
     for dtype in inputs:
         made.inputs.push_back(dtype)
     for dtype in outputs:
         made.outputs.push_back(dtype)
     made.waits = compiled.waits
-    made.body = shared_python(<PyObject*>compiled)
+    made.body = body_pointer(compiled)
     return made
+
+
+cdef shared_ptr[void] body_pointer(CompiledFunction compiled):
+    return shared_python(<PyObject*>compiled)
+
+
+cdef void drop_bodies_of_scopes(SessionFunctions* session) noexcept nogil:
+    drop_scope_bodies(session[0])
 
 
 cdef void close_session_functions(SessionFunctions* session, const char* why,
@@ -183,6 +196,8 @@ cdef void call_function(hr_function* function, hr_scope* scope, uint32_t flags,
                         void* argument) noexcept nogil:
     cdef Call call
     cdef Call* kept
+    cdef string message
+    cdef hr_code code
     call.function = function
     call.body = function.body_now()
     call.scope = scope
@@ -194,6 +209,11 @@ cdef void call_function(hr_function* function, hr_scope* scope, uint32_t flags,
     if call.body.get() == NULL:
         done(argument, HR_CANCELLED, "the session was closed")
         return
+    if function.draws:
+        code = body_of_scope(scope, function, &call.body, &message)
+        if code != HR_OK:
+            done(argument, code, message.c_str())
+            return
     if flags & HR_CALL_HERE or is_short(call.body.get()):
         run_call(&call)
         return

@@ -30,6 +30,7 @@ cdef class SessionGraph:
     cdef readonly int version            # counts extensions
     cdef readonly int producer           # the oldest producer of the GraphDefs; 0: one has none
     cdef vector[RetiredState] retired    # states that a reset replaced
+    cdef object __weakref__
 
     cpdef extend(self, bytes graph_def)
     cdef int32_t find(self, string_view name) noexcept nogil

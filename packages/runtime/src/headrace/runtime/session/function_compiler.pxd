@@ -10,7 +10,7 @@ cdef class FunctionCompiler:
     cdef SessionOwner owner
     cdef ProgramConfig config
     cdef bint dynamic
-    cdef list bodies               # SessionGraph per function
+    cdef object bodies             # the SessionGraphs of bodies in use, weakly
     cdef object lock
 
     # Lets kernels of the session's runs call functions.

@@ -5,17 +5,22 @@ A function is compiled when a kernel first finds it: its parameters are the feed
 the fetches of a graph that holds one call of it. The session drops the bodies when it is closed;
 handles of kernels stay valid, and calls through them fail. The iterators of a shared state go on
 without the session that made them, so its bodies live until the last of these iterators ends.
+
+A function with seeded random ops has a body for each scope that calls it (`body_of_scope`), since
+the state of its kernels is where the next random numbers come from.
 """
 
 import threading
+import weakref
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
+from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.executor.function_calls cimport (
-    CompiledFunction, close_session_functions, end_session_scopes, leave_session_functions,
-    new_function,
+    CompiledFunction, body_pointer, close_session_functions, drop_bodies_of_scopes,
+    end_session_scopes, leave_session_functions, new_function,
 )
 from headrace.runtime.graph.session_graph cimport SessionGraph, add_functions
 from headrace.runtime.memory.kernel_abi cimport (
@@ -41,12 +46,13 @@ cdef class FunctionCompiler:
         self.owner = owner
         self.config = config
         self.dynamic = dynamic
-        self.bodies = []
+        self.bodies = weakref.WeakSet()
         self.lock = threading.Lock()
 
     cdef int attach(self) except -1:
         cdef SessionFunctions* functions = self.owner.functions.get()
         functions.compile = compile_function
+        functions.recompile = recompile_function
         functions.unused = drop_unused
         Py_INCREF(self)
         functions.compiler = <PyObject*>self
@@ -85,6 +91,8 @@ cdef class FunctionCompiler:
         for function in made:
             function.drop_body()
             function_release(function)
+        with nogil:
+            drop_bodies_of_scopes(functions)
         self.bodies.clear()
         Py_XDECREF(held)
         return 0
@@ -96,7 +104,8 @@ cdef class FunctionCompiler:
         return 0
 
     cdef object compile(self, bytes key):
-        """Returns: the compiled function, its name, the dtypes of its parameters and results."""
+        """Returns: the compiled function, its name, the dtypes of its parameters and results, and
+        whether it draws seeded random numbers."""
         cdef SessionGraph body = SessionGraph()
         cdef Program program
         cdef Segments segments
@@ -104,7 +113,8 @@ cdef class FunctionCompiler:
         with self.graph.lock:
             inputs, outputs = self.graph.library.types(function)
             body.library = self.graph.library
-            add_functions(body, self.graph.library.reachable(function.name))
+            called = self.graph.library.reachable(function.name)
+            add_functions(body, called)
         graph_def = GraphDef()
         graph_def.versions.producer = 1000   # shapes of scalars are known
         feeds = []
@@ -124,8 +134,17 @@ cdef class FunctionCompiler:
                 [function.name], self.config)
         segments = cut_segments(program, False)
         compiled = CompiledFunction(self.owner, program, segments, self.dynamic)
-        self.bodies.append(body)
-        return compiled, function.name, inputs, outputs
+        self.bodies.add(body)
+        return compiled, function.name, inputs, outputs, has_seeds(called)
+
+
+def has_seeds(definitions):
+    """Whether some op has a seed: with equal seeds its kernels give the same numbers."""
+    return any(
+        name in node.attr and node.attr[name].i
+        for definition in definitions
+        for node in definition.node_def
+        for name in ("seed", "seed2"))
 
 
 def close_left():
@@ -148,33 +167,52 @@ cdef void drop_unused(SessionFunctions* functions) noexcept nogil:
 
 cdef hr_code compile_function(SessionFunctions* functions, const string& key, hr_function** made,
                               string* error) noexcept nogil:
-    cdef hr_code code = HR_INTERNAL
     with gil:
         try:
-            code = compile_once(functions, key, made)
-        except errors.OpError as failure:
-            code = failure.code
-            error[0] = str(failure.message).encode("utf-8", "backslashreplace")
-        except MemoryError:
-            code = HR_RESOURCE_EXHAUSTED
-            error.assign(b"no memory for a function")
+            return compile_once(functions, key, made)
         except BaseException as failure:
-            error[0] = f"{type(failure).__name__}: {failure}".encode("utf-8", "backslashreplace")
-    return code
+            return told(failure, error)
+
+
+cdef hr_code recompile_function(SessionFunctions* functions, const string& key,
+                                shared_ptr[void]* body, string* error) noexcept nogil:
+    with gil:
+        try:
+            compiler = open_compiler(functions)
+            with compiler.lock:
+                body[0] = body_pointer(compiler.compile(key)[0])
+            return HR_OK
+        except BaseException as failure:
+            return told(failure, error)
+
+
+cdef hr_code told(failure, string* error) noexcept:
+    """Returns the code of an exception, and its text in `error`."""
+    if isinstance(failure, MemoryError):
+        error.assign(b"no memory for a function")
+        return HR_RESOURCE_EXHAUSTED
+    if isinstance(failure, errors.OpError):
+        error[0] = str(failure.message).encode("utf-8", "backslashreplace")
+        return failure.code
+    error[0] = f"{type(failure).__name__}: {failure}".encode("utf-8", "backslashreplace")
+    return HR_INTERNAL
+
+
+cdef FunctionCompiler open_compiler(SessionFunctions* functions):
+    if functions.compiler == NULL:
+        raise errors.CancelledError(None, None, "the session was closed")
+    return <FunctionCompiler>functions.compiler
 
 
 cdef hr_code compile_once(SessionFunctions* functions, const string& key,
                           hr_function** made) except? HR_CANCELLED:
-    cdef FunctionCompiler compiler
+    cdef FunctionCompiler compiler = open_compiler(functions)
     cdef hr_function* function
-    if functions.compiler == NULL:
-        raise errors.CancelledError(None, None, "the session was closed")
-    compiler = <FunctionCompiler>functions.compiler
     with compiler.lock:
         known = functions.by_key.find(key)
         if known == functions.by_key.end():
-            compiled, name, inputs, outputs = compiler.compile(key)
-            function = new_function(compiled, name.encode(), inputs, outputs)
+            compiled, name, inputs, outputs, draws = compiler.compile(key)
+            function = new_function(compiled, key, name.encode(), inputs, outputs, draws)
             functions.lock.lock()
             functions.by_key[key] = function
             functions.lock.unlock()

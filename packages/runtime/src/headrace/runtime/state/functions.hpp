@@ -21,9 +21,11 @@
 // ends.
 struct hr_function {
   std::atomic<int32_t> references{1};
-  std::string name;
+  std::string name, key;  // key: the serialised NameAttrList
   std::vector<hr_dtype> inputs, outputs;
   int32_t waits = 1;
+  bool draws = false;                // it has seeded random ops: each scope has a body
+  std::atomic<bool> is_used{false};  // a scope has taken `body` as its own
   headrace::SpinLock lock;
   std::shared_ptr<void> body;  // null: the session has ended
 
@@ -76,6 +78,8 @@ inline void function_release(hr_function* f) {
 struct SessionFunctions : std::enable_shared_from_this<SessionFunctions> {
   using Compile = hr_code (*)(SessionFunctions* self, const std::string& key, hr_function** made,
                               std::string* error);
+  using Recompile = hr_code (*)(SessionFunctions* self, const std::string& key,
+                                std::shared_ptr<void>* body, std::string* error);
 
   std::mutex lock;
   std::condition_variable changed;
@@ -86,6 +90,7 @@ struct SessionFunctions : std::enable_shared_from_this<SessionFunctions> {
   int threads = 0;               // of its scopes
   PyObject* compiler = nullptr;  // a FunctionCompiler; null once closed. Accessed under the GIL.
   Compile compile = nullptr;
+  Recompile recompile = nullptr;  // makes another body
   void (*unused)(SessionFunctions* self) =
       nullptr;                 // called once, after the last scope of a left one
   const int* forks = nullptr;  // the number of forks now, and when this was made
@@ -114,6 +119,9 @@ struct hr_scope {
   bool ended = false;
   std::string why;
   headrace::ScopedCall* calls = nullptr;
+  // Of functions that draw: their random numbers begin with the scope. The functions are those of
+  // the session, which keeps them.
+  std::unordered_map<hr_function*, std::shared_ptr<void>> bodies;
   // Held while on_end is called, which may drop the last reference to what closes the scope.
   std::recursive_mutex calling;
   void (*on_end)(void*) = nullptr;

@@ -15,15 +15,18 @@ from headrace.runtime.threads.pools cimport InterOpPool
 
 cdef extern from "state/functions.hpp" nogil:
     cdef cppclass hr_function:
-        string name
+        string name, key
         vector[hr_dtype] inputs, outputs
         int32_t waits
+        cbool draws
         shared_ptr[void] body
         shared_ptr[void] body_now()
         void drop_body()
 
 ctypedef hr_code (*CompileFunction)(SessionFunctions* functions, const string& key,
                                     hr_function** made, string* error) noexcept nogil
+ctypedef hr_code (*RecompileFunction)(SessionFunctions* functions, const string& key,
+                                      shared_ptr[void]* body, string* error) noexcept nogil
 
 cdef extern from "state/functions.hpp" namespace "headrace" nogil:
     cdef cppclass SessionFunctions:
@@ -33,6 +36,7 @@ cdef extern from "state/functions.hpp" namespace "headrace" nogil:
         unordered_map[string, hr_function*] by_key
         PyObject* compiler
         CompileFunction compile
+        RecompileFunction recompile
         void (*unused)(SessionFunctions* functions) noexcept nogil
         const int* forks
         int generation
