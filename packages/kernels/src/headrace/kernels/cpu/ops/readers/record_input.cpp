@@ -26,8 +26,7 @@ constexpr char kRecordInputKind[] = "RecordInput";
 
 struct Settings {
   explicit Settings(const hr_node* node)
-      : pattern(attr_text(node, "file_pattern")),
-        seed(hr_attr_int(node, "file_random_seed", 301)),
+      : pattern(attr_text(node, "file_pattern")), seed(hr_attr_int(node, "file_random_seed", 301)),
         buffer_size(hr_attr_int(node, "file_buffer_size", 10000)),
         parallelism(hr_attr_int(node, "file_parallelism", 16)),
         batch_size(hr_attr_int(node, "batch_size", 32)) {
