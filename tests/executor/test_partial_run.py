@@ -79,7 +79,7 @@ def test_fetches_without_their_feeds_or_setup_are_rejected() -> None:
         with pytest.raises(InvalidArgumentError, match="was not named as a feed"):
             session.partial_run(handle, total, {other: 2.0})
         assert session.partial_run(handle, total, {b: 2.0}) == 3.0
-        with pytest.raises(ValueError, match="no partial run has the handle 'elsewhere'"):
+        with pytest.raises(InvalidArgumentError, match="No partial run has the handle 'elsewhere'"):
             session.partial_run("elsewhere", total)
         assert session.run(v) == 2.0
 
@@ -139,7 +139,7 @@ def test_a_handle_ends_with_its_last_feed_and_fetch() -> None:
     with hr.Session() as session:
         handle = session.partial_run_setup([twice], [a])
         assert session.partial_run(handle, twice, {a: 2.0}) == 4.0
-        with pytest.raises(ValueError, match="or it has ended"):
+        with pytest.raises(InvalidArgumentError, match="or it has ended"):
             session.partial_run(handle, twice)
 
 
@@ -148,7 +148,7 @@ def test_partial_runs_that_were_abandoned_are_bounded() -> None:
     twice = a * 2.0
     with hr.Session() as session:
         handles = [session.partial_run_setup([twice], [a]) for _ in range(1030)]
-        with pytest.raises(ValueError, match="or it has ended"):
+        with pytest.raises(InvalidArgumentError, match="or it has ended"):
             session.partial_run(handles[0], twice, {a: 1.0})
         assert session.partial_run(handles[-1], twice, {a: 1.0}) == 2.0
 

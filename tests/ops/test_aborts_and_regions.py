@@ -71,7 +71,7 @@ def test_invalid_regions(tmp_path) -> None:
         _run(region([7]))
     with pytest.raises(hr.errors.NotFoundError, match="No such file"):
         _run(region([2], tmp_path / "none"))
-    with pytest.raises(hr.errors.NotFoundError, match="no CPU kernel"):
+    with pytest.raises(hr.errors.InvalidArgumentError, match="no CPU kernel"):
         _run(region([1], dtype=hr.string))
     with pytest.raises(hr.errors.InvalidArgumentError, match="not fully defined"):
         _run(region([None]))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -66,12 +68,37 @@ def test_missing_and_invalid_files_and_tensors_raise(tmp_path):
         SliceFileReader(path).read("b")
     data = path.read_bytes()
     (tmp_path / "short").write_bytes(data[: len(data) // 2])
-    with pytest.raises(NotFoundError):  # no table, so no file of the format
+    with pytest.raises(DataLossError, match="Unable to open table file .*short: Data loss: not an"):
         SliceFileReader(tmp_path / "short")
+    with pytest.raises(DataLossError, match="Unable to open table file"):
+        SliceFileReader(tmp_path)
     for place in range(0, len(data) // 2, 7):  # each block of tensors has a CRC
         path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         with pytest.raises((DataLossError, NotFoundError)):
             SliceFileReader(path)
+
+
+def test_a_read_of_one_tensor_reads_its_block_only(tmp_path):
+    writer = SliceFileWriter(tmp_path / "model")
+    for name in "ab":
+        writer.add(name, np.full(1 << 17, ord(name), np.float32))
+    writer.finish()
+    path = tmp_path / "model"
+    data = bytearray(path.read_bytes())
+    data[data.rindex(np.float32(ord("b")).tobytes() * 9)] ^= 1
+    path.write_bytes(data)
+    with SliceFileReader(tmp_path / "model") as reader:
+        assert (reader.read("a") == ord("a")).all()
+        with pytest.raises(DataLossError, match="CRC"):
+            reader.read("b")
+
+
+def test_a_file_that_becomes_shorter_raises(tmp_path):
+    path = written(tmp_path / "model")
+    with SliceFileReader(path) as reader:
+        os.truncate(path, 8)
+        with pytest.raises(DataLossError, match="CRC"):
+            reader.read(reader.names()[0])
 
 
 def test_a_dtype_or_slice_that_the_format_cannot_hold_raises(tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import headrace.graph as hr
 from headrace.graph.control_flow.branch_values import branches_around, empty_value, merged_outside
-from headrace.graph.control_flow.context import output_context
+from headrace.graph.control_flow.context_edges import output_context
 
 
 def test_a_value_leaves_two_branches_by_a_merge_each() -> None:

@@ -91,9 +91,69 @@ def test_outer_control_inputs_enter_a_loop_as_values(graph):
 def test_tensors_in_control_flow_are_not_feedable_or_fetchable(graph):
     hr.cond(hr.placeholder(hr.bool, []), lambda: hr.constant(1.0, name="in"), lambda: 2.0)
     inside = graph.get_tensor_by_name("cond/in:0")
-    assert not graph.is_fetchable(inside) and not graph.is_feedable(inside)
-    result = hr.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
-    assert graph.is_fetchable(result)
+    assert not graph.is_fetchable(inside) and graph.is_feedable(inside)
+    branches = []
+
+    def body(i):
+        branches.append(hr.cond(i > 1, lambda: hr.identity(i + 1, name="one"), lambda: i + 1))
+        return branches[0]
+
+    result = hr.while_loop(lambda i: i < 3, body, [0])
+    assert graph.is_fetchable(result) and not graph.is_feedable(branches[0])
+    assert not graph.is_feedable(graph.get_tensor_by_name("while/cond/one:0"))
+
+
+def test_tensors_of_a_loop_are_refused_outside():
+    inner = []
+
+    def body(i):
+        inner.append(i * 2)
+        hr.while_loop(lambda j: j < 2, lambda j: inner.append(j * 3) or j + i, [0])
+        return i + 1
+
+    hr.while_loop(lambda i: i < 4, body, [0])
+    words = r"Cannot use 'while/mul' as input to '{}' because {}\."
+    with pytest.raises(ValueError, match=words.format("after", "'while/mul' is in a while loop")):
+        hr.negative(inner[0], name="after")
+    different = words.format("while_1/add", "they are in different while loops")
+    with pytest.raises(ValueError, match=different):
+        hr.while_loop(lambda i: i < 4, lambda i: i + inner[0], [0])
+    with pytest.raises(ValueError, match="'while/while/mul' is in a while loop"):
+        hr.cond(hr.placeholder(hr.bool), lambda: inner[1] + 1, lambda: 2)
+    for value in inner:
+        with pytest.raises(
+            ValueError, match="from inside a control-flow construct, such as a loop"
+        ):
+            hr.Variable(value)
+
+
+def test_shape_invariants_of_sparse_tensors_and_slices():
+    def loop(value, double, invariant):
+        return hr.while_loop(
+            lambda i, v: i < 2, lambda i, v: (i + 1, double(v)), [0, value],
+            shape_invariants=[hr.TensorShape([]), hr.TensorShape(invariant)],
+        )[1]  # fmt: skip
+
+    def twice(s):
+        return hr.sparse.concat(0, [s, s])
+
+    def rows_twice(s):
+        rows, places = (hr.concat([x, x], 0) for x in (s.values, s.indices))
+        return hr.IndexedSlices(rows, places, s.dense_shape)
+
+    sparse = hr.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [2, 2])
+    assert loop(sparse, twice, [2]).indices.shape.as_list() == [None, 2]
+    with pytest.raises(ValueError, match="Expected a shape with 1 dimension"):
+        loop(sparse, twice, [None, 2])
+    with pytest.raises(ValueError, match="is not compatible with the initial shape"):
+        loop(sparse, twice, [3])
+    slices = hr.IndexedSlices(hr.ones([2, 3]), hr.constant([0, 1]), hr.constant([5, 3]))
+    found = loop(slices, rows_twice, [None, 3])
+    assert [t.shape.as_list() for t in (found.values, found.indices)] == [[None, 3], [None]]
+    with pytest.raises(ValueError, match="is not compatible with the initial shape"):
+        loop(slices, rows_twice, [4, 3])
+    with pytest.raises(ValueError, match="after one iteration"):
+        loop(slices, rows_twice, [2, 3])
 
 
 def test_branches_and_loops_accept_structures():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headrace.graph as hr
+from headrace.formats.errors import InvalidArgumentError
 from headrace.graph.client import partial_runs
 from headrace.graph.client.fetches import FetchPlan
 
@@ -36,7 +37,7 @@ def test_a_run_ends_with_its_last_feed_and_fetch():
     runs = partial_runs.PartialRuns()
     handle = runs.set_up(Service(), [x], plan)
     runs.advance(handle, runs.find(handle), {x.name: 1.0}, plan)
-    with pytest.raises(ValueError, match="no partial run has the handle"):
+    with pytest.raises(InvalidArgumentError, match="No partial run has the handle"):
         runs.find(handle)
 
 
@@ -47,5 +48,5 @@ def test_oldest_partial_run_is_dropped(monkeypatch):
     runs = partial_runs.PartialRuns()
     first, second = (runs.set_up(service, [x], plan) for _ in range(2))
     assert service.steps[0].cancelled and runs.find(second)
-    with pytest.raises(ValueError):
+    with pytest.raises(InvalidArgumentError):
         runs.find(first)

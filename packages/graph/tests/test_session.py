@@ -243,7 +243,7 @@ def test_partial_run_feeds_and_fetches_in_several_calls(service):
         handle = sess.partial_run_setup([a, b], [x, y])
         assert sess.partial_run(handle, a, {x: 2.0}) == 3.0
         assert sess.partial_run(handle, b, {y: 5.0}) == 15.0
-        with pytest.raises(ValueError, match="partial_run_setup before"):
+        with pytest.raises(hr.errors.InvalidArgumentError, match="Must run 'setup' before"):
             sess.partial_run("nothing", a)
 
 

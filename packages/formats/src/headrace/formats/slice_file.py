@@ -43,14 +43,16 @@ _LISTS = {
 
 def slice_files(pattern: str | os.PathLike[str]) -> list[str]:
     """Returns the V1 files that a path or pattern names, sorted; [] if there are none."""
-    text = os.fspath(pattern)
-    paths = [text] if os.path.isfile(text) else sorted(glob.glob(text))
-    return [path for path in paths if _is_table(path)]
+    return [path for path in _matching(os.fspath(pattern)) if _is_table(path)]
+
+
+def _matching(pattern: str) -> list[str]:
+    return [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern))
 
 
 def _is_table(path: str) -> bool:
     try:
-        TableReader.open(path)
+        TableReader.open(path)  # reads no data
     except (OpError, OSError):
         return False
     return not path.endswith(".index")
@@ -61,14 +63,25 @@ class SliceFileReader:
 
     Args:
       pattern: path of the file, or a pattern that matches the files.
-    Raises: NotFoundError if no file matches; DataLossError, with the path, for a corrupted file.
+    Raises: NotFoundError if no file matches; DataLossError, with the path, for a corrupted file, or
+      if what matches is no checkpoint.
     """
 
     def __init__(self, pattern: str | os.PathLike[str]) -> None:
         self.prefix = os.fspath(pattern)
         self._metas: dict[str, SavedSliceMeta] = {}
-        self._places: dict[tuple[str, bytes], dict[bytes, bytes]] = {}
+        self._places: dict[tuple[str, bytes], TableReader] = {}
         paths = slice_files(self.prefix)
+        if not paths and (others := _matching(self.prefix)):
+            raise DataLossError(
+                None,
+                None,
+                f"Unable to open table file {others[0]}: Data loss: not an sstable (bad magic "
+                "number): perhaps your file is in a different file format and you need to use a "
+                "different restore operator?",
+                path=others[0],
+                offset=0,
+            )
         if not paths:
             raise NotFoundError(
                 None,
@@ -81,8 +94,8 @@ class SliceFileReader:
             self._add(path)
 
     def _add(self, path: str) -> None:
-        table = dict(TableReader.open(path).items())
-        entry = self._parsed(table.get(b"", b""), path, "its list of tensors")
+        table = TableReader.open(path)
+        entry = self._parsed(table.get(b"") or b"", path, "its list of tensors")
         for meta in entry.meta.tensor:
             known = self._metas.setdefault(meta.name, SavedSliceMeta(name=meta.name))
             if known.type and (known.type, known.shape) != (meta.type, meta.shape):
@@ -158,7 +171,7 @@ class SliceFileReader:
         return out
 
     def close(self) -> None:
-        """Does nothing: the files are read when the reader is made."""
+        """Does nothing: the files are closed with the last reference to the reader."""
 
     def __enter__(self) -> SliceFileReader:
         return self

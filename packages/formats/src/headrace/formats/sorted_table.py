@@ -144,6 +144,28 @@ class _BlockBuilder:
         return block
 
 
+class _OpenFile:
+    """The bytes of a file, each part read on request.
+
+    A memory map would end the process if another one shortened the file.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = os.fstat(self._file.fileno()).st_size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        begin, end, _ = part.indices(self._size)
+        # Of a file that became shorter the rest is zeros, whose CRC is wrong.
+        return os.pread(self._file.fileno(), end - begin, begin).ljust(end - begin, b"\0")
+
+    def __del__(self) -> None:
+        self._file.close()
+
+
 class TableReader:
     """Reads a table from a buffer.
 
@@ -179,11 +201,13 @@ class TableReader:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> TableReader:
-        """Reads a table file. Raises: NotFoundError for a missing file; as the class."""
+        """Opens a table file, whose blocks are read when they are needed.
+
+        Raises: NotFoundError for a missing file; OSError for one that cannot be read; as the class.
+        """
         name = os.fspath(path)
         try:
-            with open(name, "rb") as file:
-                return cls(file.read(), name)
+            return cls(_OpenFile(open(name, "rb")), name)
         except FileNotFoundError:
             raise NotFoundError(None, None, f"{name}: no such file", path=name) from None
 

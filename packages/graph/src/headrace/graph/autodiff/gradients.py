@@ -22,8 +22,8 @@ from headrace.graph.control_flow.context import (
     ControlFlowContext,
     WhileContext,
     entered_branch,
-    output_context,
 )
+from headrace.graph.control_flow.context_edges import output_context
 from headrace.graph.control_flow.loop_variables import is_loop_switch
 from headrace.graph.control_flow.while_gradients import GradientWhileContext, loop_gradient
 from headrace.graph.framework.graph import get_default_graph

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from headrace.formats.dtypes import variant
-from headrace.graph.control_flow.context import WhileContext, is_constant_enter
+from headrace.graph.control_flow.context import WhileContext
+from headrace.graph.control_flow.context_edges import is_constant_enter
 from headrace.graph.control_flow.loop_variables import is_loop_merge
 from headrace.graph.control_flow.while_gradients import exit_of, loop_sources, merge_of
 from headrace.graph.framework.operation import Operation, Tensor

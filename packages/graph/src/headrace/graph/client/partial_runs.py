@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.formats.errors import InvalidArgumentError
 from headrace.graph.client.fetches import FetchPlan
 from headrace.graph.framework.operation import Tensor
 
@@ -43,12 +44,14 @@ class PartialRuns:
         return handle
 
     def find(self, handle: str) -> PartialRun:
-        """Returns the run of a handle. Raises: ValueError for an unknown or ended run."""
+        """Returns the run of a handle. Raises: InvalidArgumentError for an unknown or ended run."""
         run = self._runs.get(handle)
         if run is None:
-            raise ValueError(
-                f"no partial run has the handle {handle!r}, or it has ended: call "
-                "partial_run_setup before partial_run"
+            raise InvalidArgumentError(
+                None,
+                None,
+                "Must run 'setup' before performing partial runs! No partial run has the handle "
+                f"{handle!r}, or it has ended",
             )
         return run
 

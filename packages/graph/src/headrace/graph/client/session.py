@@ -390,7 +390,7 @@ class BaseSession:
         The run ends with the call that completes its feeds and fetches. A session keeps the 1,024
         most recent partial runs.
 
-        Raises: ValueError for an unknown or ended handle; as `run`.
+        Raises: InvalidArgumentError for an unknown or ended handle; as `run`.
         """
         self._check_usable()
         run = self._partial_runs.find(handle)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from headrace.formats.dtypes import DType, resource, variant
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.context import CondContext, output_context
+from headrace.graph.control_flow.context import CondContext
+from headrace.graph.control_flow.context_edges import output_context
 from headrace.graph.framework.operation import Tensor
 
 

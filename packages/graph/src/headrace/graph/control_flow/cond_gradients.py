@@ -13,7 +13,8 @@ from headrace.formats.dtypes import resource
 from headrace.graph.builder.conversion import constant
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.context import CondContext, entered_branch, output_context
+from headrace.graph.control_flow.context import CondContext, entered_branch
+from headrace.graph.control_flow.context_edges import output_context
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.op_registry import gradient
 from headrace.graph.framework.operation import Operation, Tensor

@@ -10,50 +10,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.graph.builder.op_builder import op
+from headrace.graph.control_flow.context_edges import (
+    check_is_reachable,
+    check_outer_node,
+    enter,
+    is_constant_enter,
+    output_context,
+    switch_ref_or_tensor,
+)
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.operation import Operation, Tensor
-
-
-def switch_ref_or_tensor(data: Tensor, pred: Tensor, name: str = "Switch") -> Any:
-    """Adds a Switch (RefSwitch for a reference) colocated with data.
-
-    Returns: (output_false, output_true).
-    """
-    with data.graph.colocate_with(data, ignore_existing=True):
-        kind = "RefSwitch" if data.dtype.is_ref_dtype else "Switch"
-        return op(kind, data, pred, name=name)
-
-
-def enter(
-    data: Tensor,
-    frame_name: str,
-    is_constant: bool,
-    parallel_iterations: int,
-    name: str | None = None,
-) -> Tensor:
-    """Adds an Enter: returns the tensor inside a loop's frame."""
-    kind = "RefEnter" if data.dtype.is_ref_dtype else "Enter"
-    return op(
-        kind,
-        data,
-        frame_name=frame_name,
-        is_constant=is_constant,
-        parallel_iterations=parallel_iterations,
-        name=name or "Enter",
-    )
-
-
-def is_constant_enter(operation: Operation) -> bool:
-    """Returns whether an operation is an Enter of a loop invariant."""
-    return operation.type in ("Enter", "RefEnter") and operation._attrs.values["is_constant"]
-
-
-def output_context(operation: Operation) -> ControlFlowContext | None:
-    """Returns the context of an operation's outputs: those of an Exit are outside of its loop."""
-    context = operation._context
-    if context is not None and operation.type in ("Exit", "RefExit"):
-        return context.outer_context
-    return context
 
 
 def entered_branch(switch: Operation) -> CondContext | None:
@@ -87,6 +53,8 @@ class ControlFlowContext:
         self._entered: list[Any] = []
         if self.outer_context is not None:
             self.outer_context.nested.append(self)
+        if isinstance(self, WhileContext):
+            self.graph._check_outer_node = check_outer_node
 
     # -- building --------------------------------------------------------------------------
 
@@ -104,7 +72,13 @@ class ControlFlowContext:
         raise NotImplementedError
 
     def adapt_inputs(self, op_type: str, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """Returns the inputs for a new node of the context, with outer tensors replaced."""
+        """Returns the inputs for a new node of the context, with outer tensors replaced.
+
+        Raises: ValueError for a tensor of a loop that the context is not in.
+        """
+        for t in inputs:
+            if t.op._context is not None:
+                check_is_reachable(t.op, self.graph._local.scope.name or op_type, self)
         return tuple(
             [
                 t if op_type == "Merge" and t.op.type == "NextIteration" else self.add_value(t)
@@ -149,11 +123,12 @@ class ControlFlowContext:
         return kept, dropped
 
     def _prevent_feeds_and_fetches(self, operation: Operation) -> None:
-        """Prevents feeding and fetching of tensors that may have several values per step."""
+        """Prevents fetching of what may be dead, and feeding of what has a value per iteration."""
         if self.outer_context is not None or operation.type not in ("Exit", "RefExit"):
             self.graph.prevent_fetching(operation)
-            for t in operation.outputs:
-                self.graph.prevent_feeding(t)
+            if self.while_context is not None:
+                for t in operation.outputs:
+                    self.graph.prevent_feeding(t)
 
     def _add_known_values(self, tensors: Iterable[Tensor]) -> None:
         """Adds tensors to the values of this and all outer contexts."""
@@ -312,6 +287,7 @@ class WhileContext(ControlFlowContext):
     """
 
     accumulators: Any = None  # what gradients keep of it: see loop_accumulators.py
+    forward: WhileContext | None = None  # of the loop of a gradient: the loop that it is of
 
     def __init__(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headrace.graph.builder.op_builder import op
-from headrace.graph.control_flow.context import WhileContext, enter, is_constant_enter
+from headrace.graph.control_flow.context import WhileContext
+from headrace.graph.control_flow.context_edges import enter, is_constant_enter
 from headrace.graph.control_flow.control_flow_ops import exit_frame, merge
 from headrace.graph.framework.operation import Operation, Tensor
 from headrace.graph.framework.tensor_shape import Shape

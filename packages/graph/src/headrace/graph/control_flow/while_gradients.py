@@ -15,13 +15,8 @@ from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.branch_values import branches_around
-from headrace.graph.control_flow.context import (
-    CondContext,
-    ControlFlowContext,
-    WhileContext,
-    is_constant_enter,
-    output_context,
-)
+from headrace.graph.control_flow.context import CondContext, ControlFlowContext, WhileContext
+from headrace.graph.control_flow.context_edges import is_constant_enter, output_context
 from headrace.graph.control_flow.control_flow_ops import identity
 from headrace.graph.control_flow.loop_accumulators import accumulators_of, element_shape
 from headrace.graph.control_flow.loop_variables import LoopVariable, is_loop_switch
@@ -49,7 +44,7 @@ class GradientWhileContext(WhileContext):
             forward.swap_memory,
             name=f"{forward.name}_grad",
         )
-        self.forward = forward
+        self.forward: WhileContext = forward
         self._popped: dict[Tensor, Tensor] = {}
         self._branches: dict[CondContext, CondContext] = {}
 

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.graph.builder.conversion import constant, convert_to_tensor
-from headrace.graph.builder.indexed_slices import SparseTensor
+from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
 from headrace.graph.builder.op_builder import op
 from headrace.graph.control_flow.composite import packed, parts_of
-from headrace.graph.control_flow.context import (
-    WhileContext,
-    enter,
-    switch_ref_or_tensor,
-)
+from headrace.graph.control_flow.context import WhileContext
+from headrace.graph.control_flow.context_edges import enter, switch_ref_or_tensor
 from headrace.graph.control_flow.control_flow_ops import exit_frame, merge, ref_identity
 from headrace.graph.control_flow.loop_variables import depend_on_outer_pivot
 from headrace.graph.framework import nest
@@ -167,23 +164,31 @@ def _invariants(loop_vars: Any, tensors: list[Tensor], invariants: Any) -> list[
     invariant_leaves = nest.flatten_up_to(loop_vars, invariants, check_types=False)
     for leaf, shape in zip(leaves, invariant_leaves):
         parts = parts_of(leaf)
-        if len(parts) > 1:
-            dims = as_dims(shape)
-            rank = None if dims is None else len(dims)
-            if isinstance(leaf, SparseTensor):
-                shapes.extend([(None, rank), (None,), (rank,)])
-            else:
-                shapes.extend([t._shape for t in parts])
-            continue
-        dims = as_dims(shape)
-        if not _less_specific(dims, parts[0]._shape):
-            raise ValueError(
-                f"The shape invariant specified for {parts[0].name} is not compatible with the "
-                f"initial shape of the loop variable. It enters the loop with shape "
-                f"{show(parts[0]._shape)}, but the specified shape invariant is {show(dims)}."
-            )
-        shapes.append(dims)
+        for part, dims in zip(parts, _shapes_of_parts(leaf, as_dims(shape)), strict=False):
+            if not _less_specific(dims, part._shape):
+                raise ValueError(
+                    f"The shape invariant specified for {part.name} is not compatible with the "
+                    f"initial shape of the loop variable. It enters the loop with shape "
+                    f"{show(part._shape)}, but the specified shape invariant is {show(dims)}."
+                )
+            shapes.append(dims)
     return shapes
+
+
+def _shapes_of_parts(leaf: Any, dims: Shape) -> list[Shape]:
+    """Returns the shapes of a loop variable's tensors.
+
+    The invariant of a SparseTensor is the shape of its dense_shape, that of IndexedSlices the shape
+    of their values.
+    """
+    if isinstance(leaf, SparseTensor):
+        if dims is not None and len(dims) != 1:
+            raise ValueError(f"Expected a shape with 1 dimension, got {show(dims)}")
+        rank = None if dims is None else dims[0]
+        return [(None, rank), (None,), (rank,)]
+    if isinstance(leaf, IndexedSlices):
+        return [dims, (None,) if dims is None else dims[:1], (None if dims is None else len(dims),)]
+    return [dims]
 
 
 def _less_specific(general: Shape, special: Shape) -> bool:

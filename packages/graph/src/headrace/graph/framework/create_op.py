@@ -41,7 +41,8 @@ def add_node(
       scope: the active scope; its control-flow context must have adapted the inputs.
       name: full and unique name.
       device: device of the node; active device scopes fill its missing parts.
-    Raises: ValueError for input shapes that the op rejects; RuntimeError for a finalized graph.
+    Raises: ValueError for input shapes that the op rejects, or for a tensor of a loop as input of a
+      node outside; RuntimeError for a finalized graph.
     """
     node = _new_operation(Operation)
     node.graph = graph
@@ -90,6 +91,8 @@ def add_node(
         _apply_scope(node, scope)
     if graph._finalized:
         graph._check_not_finalized()
+    if scope.context is None and graph._check_outer_node is not None:
+        graph._check_outer_node(node)
     with graph._lock:
         ops = graph._ops
         node._id = len(ops)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from headrace.graph.framework import attributes
@@ -35,6 +35,8 @@ class Graph(FunctionLibrary):
         self._names_in_use: dict[str, int] = {}
         self._collections: dict[Any, list[Any]] = {}
         self._finalized = False
+        # Set by the first loop: checks the inputs of nodes outside of loops and branches.
+        self._check_outer_node: Callable[[Operation], None] | None = None
         self._seed: int | None = None
         self._seed_used = False  # whether an op without a seed took one from the graph's
         self._unfeedable: set[Tensor] = set()

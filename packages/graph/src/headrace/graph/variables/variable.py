@@ -56,6 +56,18 @@ def _check_is_outside_of_functions(initial_value: object) -> None:
         )
 
 
+def _check_is_outside_of_control_flow(initial_value: object, name: str) -> None:
+    """Raises ValueError for a tensor of a loop or branch: the initializer runs outside of it."""
+    from headrace.graph.control_flow.context_edges import output_context
+
+    if isinstance(initial_value, Tensor) and output_context(initial_value.op) is not None:
+        raise ValueError(
+            f"Initializer for variable {name} is from inside a control-flow construct, such as a "
+            "loop or conditional. When creating a variable inside a loop or conditional, use a "
+            "lambda as the initializer."
+        )
+
+
 class _ByKind(type):
     """Metaclass: `Variable(...)` creates a reference or resource variable."""
 
@@ -149,6 +161,7 @@ class Variable(TensorOperators, metaclass=_ByKind):
         if dtype is not None:
             dtype = as_dtype(dtype).base_dtype
         _check_is_outside_of_functions(initial_value)
+        _check_is_outside_of_control_flow(initial_value, name or "Variable")
         with init_scope():
             values = () if callable(initial_value) else (initial_value,)
             with name_scope(name, "Variable", values) as scope:

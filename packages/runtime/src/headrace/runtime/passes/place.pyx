@@ -296,11 +296,12 @@ cdef object _no_kernel(GraphIR ir, IRNode* node):
         requested = parse_device(text_of(source.device)).get("type")
         kinds = [requested] if requested in kinds else kinds
     with_text = f" with {', '.join(dtypes)}" if dtypes else ""
-    return NotFoundError(
+    return InvalidArgumentError(
         None, None,
         f"{text_of(source.op)} '{text_of(source.name)}': no "
         f"{' or '.join(dict.fromkeys(kinds))} kernel for "
-        f"{text_of(source.op)}{with_text}; {describe_kernels(source.op)}",
+        f"{text_of(source.op)}{with_text}; {describe_kernels(source.op)}. "
+        f"No OpKernel was registered to support Op '{text_of(source.op)}' with these attrs.",
         node_name=text_of(source.name))
 
 

@@ -139,7 +139,7 @@ cdef class _Pruning:
                 raise _unfed(source)
         if op_entry_of(source).kind == NodeKind.ARGUMENT:
             with gil:
-                raise NotFoundError(
+                raise InvalidArgumentError(
                     None, None, f"_Arg '{text_of(source.name)}': no CPU kernel computes it; it "
                     "stands for an input of a function", node_name=text_of(source.name))
         self.found.push_back(at)
