@@ -175,5 +175,6 @@ class Function:
     def second(self, at: Any) -> Any:
         """The gradient of the sum of the gradient's squares."""
         grad = self.gradient(at)
-        ahead, behind = (self.gradient(at + sign * REAL_STEP * grad) for sign in (1, -1))
-        return (ahead - behind) / REAL_STEP
+        size = float(np.linalg.norm(grad)) or 1.0  # a step of that length would be too long
+        step = REAL_STEP / size * grad
+        return (self.gradient(at + step) - self.gradient(at - step)) * (size / REAL_STEP)
