@@ -73,6 +73,15 @@ MUTANTS = (
         ("packages/formats/tests",),
     ),
     Mutant(
+        "one-address-twice",
+        "two tasks at one address are an error",
+        "packages/distributed/CHANGELOG.md",
+        "packages/distributed/src/headrace/distributed/cluster/cluster_text.py",
+        "if address in seen:",
+        "if task in seen:",
+        ("packages/distributed/tests",),
+    ),
+    Mutant(
         "max-to-keep",
         "a Saver deletes all but the max_to_keep newest checkpoints",
         "docs/guides/saving_and_restoring.md",

@@ -32,7 +32,7 @@ HOME = Path(os.environ.get("HEADRACE_CHECK_DIR", ROOT / ".check"))
 # Sanitized wheels and objects (packages/*/_build/native_build.py) lie beside the others.
 BUILD = "-".join(filter(None, [TAG, os.environ.get("HEADRACE_SANITIZE")]))
 WHEELS = HOME / f"wheels-{BUILD}"
-COMPILED = ("runtime", "kernels", "board")
+COMPILED = ("runtime", "kernels", "distributed", "board")
 MADE_BY_BUILDS = ("_pb2.py", "_pb2.pyi", ".so", ".pyc", ".generated_from")
 MADE_FOLDERS = (
     "__pycache__",

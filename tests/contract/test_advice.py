@@ -73,6 +73,6 @@ def test_packages_that_texts_name_exist():
 
 
 def test_wrong_advice_is_found():
-    assert _wrong_packages("install headrace-distributed") == ["headrace-distributed[]"]
+    assert _wrong_packages("install headrace-cluster") == ["headrace-cluster[]"]
     assert _wrong_packages("pip install headrace-kernels") == ["pip install headrace-kernels"]
     assert not _wrong_packages("install headrace-kernels: pip install ./packages/kernels")

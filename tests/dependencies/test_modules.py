@@ -10,8 +10,8 @@ from checkout import PACKAGES, ROOT, source_root, sources
 
 NO_SUBJECT = {"util", "utils", "helper", "helpers", "common", "misc", "core", "base", "manager"}
 COPIES = {
-    "sibling_backend.py": ("graph", "runtime", "kernels", "board"),
-    "native_build.py": ("runtime", "kernels", "board"),
+    "sibling_backend.py": ("graph", "runtime", "kernels", "distributed", "board"),
+    "native_build.py": ("runtime", "kernels", "distributed", "board"),
 }
 
 

@@ -32,7 +32,7 @@ def test_files_and_commands_of_the_readme_exist():
 
 
 def test_package_table_names_every_dependency():
-    for package in ("formats", "graph", "runtime", "kernels", "board"):
+    for package in ("formats", "graph", "runtime", "kernels", "distributed", "board"):
         row = next(line for line in README.splitlines() if f"(packages/{package})" in line)
         needs = {name.strip().lower() for name in re.split("[,;]", row.split("|")[3])}
         project = (ROOT / "packages" / package / "pyproject.toml").read_text().split("[project]")[1]

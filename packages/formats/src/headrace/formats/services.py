@@ -26,6 +26,7 @@ FUNCTION_GRADIENTS = "headrace.function_gradients"
 _PROVIDERS = {
     (SESSIONS, "local"): "runtime",
     (FUNCTION_GRADIENTS, "autodiff"): "graph",
+    (RUNTIMES, "local"): "runtime",
     (KERNELS, "cpu"): "kernels",
     (KERNELS, "reference"): "kernels",
 }
@@ -109,6 +110,92 @@ class SessionService(Protocol):
 
     def close(self) -> None:
         """Closes the session and frees its resources; blocked runs raise CancelledError."""
+
+
+class Planner(Protocol):
+    """A graph that is cut into one partition per task, for one signature at a time."""
+
+    def extend(self, graph_def: bytes) -> None:
+        """Adds the nodes of a serialized GraphDef; as SessionService.extend."""
+
+    def plan(
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        devices: Sequence[str],
+    ) -> bytes:
+        """Prunes and places a signature and cuts it at the borders between tasks.
+
+        Args:
+          feeds, fetches, targets: names, as SessionService.prepare.
+          devices: full names, "/job:ps/replica:0/task:3/device:CPU:0"; the first is the default.
+        Returns: a serialized PartitionPlan. Nodes of other tasks are met through `_Send` and
+          `_Recv` nodes, whose attribute `_edge` numbers the edge. Each task that runs a node of a
+          loop has the loop's control (white paper, section 4.4).
+        Raises: errors.InvalidArgumentError and errors.NotFoundError, as SessionService.prepare.
+        """
+
+    def tensor_spec(self, name: str) -> tuple[str, int, tuple[int | None, ...] | None]:
+        """Returns a tensor's full name, DataType and declared shape (None: unknown)."""
+
+
+class Worker(Protocol):
+    """Runs the partitions of one task. It is safe to use from several threads at once.
+
+    Attributes:
+      capsule: a PyCapsule named HR_WORKER_CAPSULE with the `hr_worker` of `headrace/worker.h`,
+        through which runs are started. It is valid until `close` and as long as the worker exists.
+    """
+
+    capsule: Any
+
+    def list_devices(self) -> list[bytes]:
+        """Returns serialized DeviceAttributes, one per device, with names of the task."""
+
+    def open_session(self, session: str, config: bytes, own_state: bool) -> None:
+        """Opens a session, to which partitions belong.
+
+        Args:
+          session: a name of the caller's choice.
+          config: a serialized ConfigProto.
+          own_state: whether the session has variables and other resources of its own, instead of
+            sharing the worker's.
+        Raises: errors.AlreadyExistsError for a name in use.
+        """
+
+    def register(self, session: str, graph_def: bytes) -> int:
+        """Registers a partition and returns its number, for `hr_worker.run`.
+
+        Raises: errors.NotFoundError for an unknown session; errors.InvalidArgumentError.
+        """
+
+    def deregister(self, partition: int) -> None:
+        """Forgets a partition; its runs end with CancelledError."""
+
+    def close_session(self, session: str) -> None:
+        """Deregisters the partitions of a session and frees its own state."""
+
+    def reset(self, containers: Sequence[str]) -> None:
+        """Clears resources of the worker's state, as SessionService.reset."""
+
+    def close(self) -> None:
+        """Ends all runs and closes all sessions."""
+
+
+class RuntimeService(Protocol):
+    """What a distributed runtime needs of this machine: the group `headrace.runtimes`.
+
+    An entry point is a callable that takes nothing and returns a RuntimeService."""
+
+    def open_planner(self, config: bytes) -> Planner:
+        """Returns a planner with an empty graph; config is a serialized ConfigProto."""
+
+    def open_worker(self, task: str, config: bytes) -> Worker:
+        """Returns a worker for a task, "/job:ps/replica:0/task:3"."""
+
+    def open_rendezvous(self) -> Any:
+        """Returns a rendezvous for one step of workers of this process, with a `capsule`."""
 
 
 class PythonKernels(Protocol):

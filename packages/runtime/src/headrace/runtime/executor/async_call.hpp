@@ -59,14 +59,14 @@ struct AsyncCall : OwnedPlan {
   static void* operator new(size_t, void* block) { return block; }
 };
 
-// The key of a Send or a Recv in one iteration of a frame. False: out of memory.
-inline bool rendezvous_key(const hr_node* node, int64_t frame, int64_t iteration,
-                           std::string* key) noexcept {
-  try {
-    *key = text_attribute(node, "tensor_name") + ";" + std::to_string(frame) + ":" +
-           std::to_string(iteration);
-    return true;
-  } catch (const std::bad_alloc&) { return false; }
+// The key of a Send or a Recv in one iteration of a frame.
+inline hr_edge_key edge_key(int64_t edge, const Iteration* iteration) noexcept {
+  return {edge, iteration->frame->key, iteration->frame->key ? iteration->number : 0};
+}
+
+// Where an edge of a plan over tasks is met; all others stay in this step.
+inline hr_rendezvous* rendezvous_of(ExecutionState* state, int64_t edge) noexcept {
+  return edge >= 0 && state->between_tasks ? state->between_tasks : state->rendezvous.abi();
 }
 
 // Whether a value has the dtype that its Recv declares; the run fails if not. They differ only in

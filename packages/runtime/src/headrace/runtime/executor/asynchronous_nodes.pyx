@@ -8,7 +8,6 @@ the callback propagates the outputs.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 from libcpp.memory cimport unique_ptr
-from libcpp.string cimport string
 from libcpp.utility cimport move
 
 from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor
@@ -23,6 +22,7 @@ from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
     hr_request, hr_tensor,
 )
+from headrace.runtime.memory.worker_abi cimport hr_edge_key, hr_rendezvous
 from headrace.runtime.plan.segment_builder cimport ensure_state
 from headrace.runtime.threads.pools cimport begin_prepare, end_prepare
 from headrace.runtime.executor.trace cimport monotonic_ns
@@ -48,7 +48,8 @@ cdef extern from "executor/async_call.hpp" namespace "headrace" nogil:
     unique_ptr[AsyncCall] make_async_call "headrace::AsyncCall::make"(
         ExecutionState* state, int32_t unit, Iteration* iteration, int32_t n_inputs,
         int32_t n_outputs)
-    bint rendezvous_key(const void* node, int64_t frame, int64_t iteration, string* key)
+    hr_edge_key edge_key(int64_t edge, const Iteration* iteration)
+    hr_rendezvous* rendezvous_of(ExecutionState* state, int64_t edge)
     bint check_received(Run* run, const hr_node* node, const hr_tensor* value)
 
 
@@ -168,23 +169,21 @@ cdef void end_call(AsyncCall* ended, hr_code code, bint dead) noexcept nogil:
 
 cdef void start_recv(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
     cdef AsyncCall* call = new_call(state, number, iteration).release()
-    cdef string key
-    if call == NULL:
-        return
-    if not rendezvous_key(&(<ExecutorPlan>state.plan).units[number].node.abi_node,
-                          iteration.frame.number, iteration.number, &key):
-        received(call, HR_RESOURCE_EXHAUSTED, "no memory for the key of a value", NULL, 0)
-        return
-    state.rendezvous.recv(key, received, call)
+    cdef int64_t edge = (<ExecutorPlan>state.plan).units[number].edge
+    cdef hr_edge_key key = edge_key(edge, iteration)
+    cdef hr_rendezvous* rendezvous = rendezvous_of(state, edge)
+    if call != NULL:
+        rendezvous.recv(rendezvous, &key, received, call)
 
 
-cdef void received(void* argument, hr_code code, const char* message, OwnedTensor* value,
+cdef void received(void* argument, hr_code code, const char* message, hr_tensor* value,
                    int32_t dead) noexcept nogil:
     cdef AsyncCall* call = <AsyncCall*>argument
     cdef GraphNode* node = (<ExecutorPlan>call.state.plan).units[call.unit].node
     if code == HR_OK and value != NULL and not dead:
-        if check_received(&call.state.run, &node.abi_node, value.get()):
-            call.outputs[0].take_from(value[0])
+        if check_received(&call.state.run, &node.abi_node, value):
+            call.outputs[0].own(value[0])
+            value.owner = NULL
         else:
             code = HR_INVALID_ARGUMENT
     elif code != HR_OK:
@@ -195,13 +194,17 @@ cdef void received(void* argument, hr_code code, const char* message, OwnedTenso
 cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noexcept nogil:
     cdef Unit* unit = &(<ExecutorPlan>state.plan).units[number]
     cdef bint dead = iteration.units[unit.local].dead != 0
-    cdef string key
+    cdef hr_edge_key key = edge_key(unit.edge, iteration)
+    cdef hr_rendezvous* rendezvous = rendezvous_of(state, unit.edge)
     cdef int64_t start = monotonic_ns()
-    cdef hr_code code = HR_RESOURCE_EXHAUSTED
-    if rendezvous_key(&unit.node.abi_node, iteration.frame.number, iteration.number, &key):
-        code = state.rendezvous.send(key, iteration.slots[unit.first_slot].get(), dead)
-    if code != HR_OK and code != HR_CANCELLED:
-        fail_unit(state, number, iteration, code, "no memory to send a value")
+    cdef const hr_tensor* value = NULL
+    cdef hr_code code
+    if not dead:
+        value = iteration.slots[unit.first_slot].get()
+    code = rendezvous.send(rendezvous, &key, value, dead)
+    if code != HR_OK and not state.run.cancelled.get():
+        fail_unit(state, number, iteration, code, "no memory to send a value"
+                  if code == HR_RESOURCE_EXHAUSTED else "the value could not be sent")
         return
     state.lock.lock()
     if state.traced and not dead:

@@ -8,13 +8,18 @@ from headrace.runtime.executor.executor_state cimport ExecutionState
 from headrace.runtime.state.session_owner cimport SessionOwner
 
 
+# How far drive_execution came.
+cdef enum Driven:
+    PARKED       # nothing was ready; it may already be over or gone
+    OVER
+    FOR_POOL     # only heavy units are ready, and the state is `light_only`: a pool goes on
+
 # Begins an execution in a new state: owner is a SessionOwner, plan an ExecutorPlan. False: out of
 # memory.
 cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan_pointer,
                           bint traced) noexcept nogil
-# Runs the ready units of an execution that has `resume` and no thread of its own. True: it is over.
-# False: it is parked, and may already be over or gone.
-cdef bint drive_execution(ExecutionState* state, ExecutorPlan plan) noexcept nogil
+# Runs the ready units of an execution that has `resume` and no thread of its own.
+cdef Driven drive_execution(ExecutionState* state, ExecutorPlan plan) noexcept nogil
 
 cdef class Execution:
     """One run of a dynamic step, from its first unit until nothing is outstanding."""

@@ -220,9 +220,19 @@ cdef bint run_ready_units(ExecutionState* state, ExecutorPlan plan, vector[int32
     return over
 
 
-cdef bint drive_execution(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+cdef Driven drive_execution(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
     cdef vector[int32_t] everything
-    return run_ready_units(state, plan, everything, NULL)
+    cdef uint64_t mode = flush_denormals()
+    cdef Driven how = Driven.PARKED
+    state.lock.lock()
+    if take_units(state, plan, everything, NULL):
+        how = Driven.OVER
+    elif state.light_only and not state.parked:
+        state.light_only = False
+        how = Driven.FOR_POOL
+    state.lock.unlock()
+    restore_denormals(mode)
+    return how
 
 
 cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& fetches,
@@ -240,6 +250,8 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
         if state.light.size():
             item = state.light.back()
             state.light.pop_back()
+        elif state.heavy.size() and state.light_only:
+            return False    # drive_execution hands the step to a pool
         elif state.heavy.size() and not is_for_pool(state, plan):
             item = state.heavy.back()
             state.heavy.pop_back()

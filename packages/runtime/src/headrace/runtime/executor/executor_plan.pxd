@@ -1,6 +1,6 @@
 """A dynamic program as the executor runs it: units, ports, targets, frames."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -50,6 +50,7 @@ cdef struct Unit:
     bint constant                       # RUN_ENTER: the value holds in every iteration
     bint needs_value                    # its input is a reference to a variable that must have one
     bint loop_head                      # RUN_MERGE: of Enter and NextIteration
+    int64_t edge                        # RUN_SEND, RUN_RECV: of a plan over tasks, or below 0
     GraphNode* node                     # to name in errors; null for segments
     const hr_kernel* kernel
 
@@ -59,6 +60,7 @@ cdef struct FrameInfo:
     int32_t n_units, n_slots
     int32_t n_enters
     int32_t parallel_iterations
+    uint64_t name                       # name_number of its frame_name
 
 
 cdef class ExecutorPlan:

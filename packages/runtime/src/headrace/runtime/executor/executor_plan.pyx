@@ -6,7 +6,7 @@ a unit belongs to. executor.pyx makes an instance each time that a loop is enter
 §4.4).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
@@ -19,6 +19,7 @@ from headrace.runtime.graph.attributes cimport (
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_node
 from headrace.runtime.graph.node_text cimport blame, text, text_of
+from headrace.runtime.executor.executor_state cimport name_number
 from headrace.runtime.executor.loop_lowering cimport native_loop_of
 from headrace.runtime.executor.native_loop cimport NativeLoop
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -139,6 +140,7 @@ cdef int set_kind(Unit* unit, ProgramNode* node, int32_t entered) except -1:
         unit.kind = RUN_NEXT
     elif node.kind == SEND or node.kind == RECV:
         _check_rendezvous_key(node.source)
+        unit.edge = _edge_number(node.source)
         unit.kind = RUN_SEND if node.kind == SEND else RUN_RECV
     else:
         unit.kind = RUN_ASYNC
@@ -158,6 +160,15 @@ cdef int _check_rendezvous_key(GraphNode* node) except -1:
             raise blame(
                 node, f"Invalid rendezvous key: {side.decode()} '{device}' is not a device") from None
     return 0
+
+
+cdef int64_t _edge_number(GraphNode* node):
+    """The number that a plan over tasks gave the edge; other edges have one of their name."""
+    cdef int64_t number = hr_attr_int(&node.abi_node, "_edge", -1)
+    if number >= 0:
+        return number
+    name = _string_attr(node, b"tensor_name").encode()
+    return <int64_t>(name_number(<const char*>name, len(name)) | (<uint64_t>1 << 63))
 
 
 cdef str _string_attr(GraphNode* node, bytes key):
@@ -202,6 +213,8 @@ cdef int assign_frames(ExecutorPlan plan, vector[int32_t]& frame_of) except -1:
                 info.parent = own
                 info.parallel_iterations = <int32_t>max(
                     1, hr_attr_int(&node.source.abi_node, "parallel_iterations", 10))
+                encoded = name.encode(errors="backslashreplace")
+                info.name = name_number(<const char*>encoded, len(encoded))
                 plan.frames.push_back(info)
                 plan.frame_names.append(name)
             numbered = names[own, name]

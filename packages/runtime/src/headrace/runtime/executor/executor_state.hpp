@@ -85,6 +85,7 @@ inline bool hold(std::vector<Held>& held, int32_t unit, int32_t port, OwnedTenso
 
 struct FrameRun {
   int32_t number = 0;  // of the static frame
+  uint64_t key = 0;    // its number in rendezvous keys; 0: the step itself
   std::unique_ptr<FrameRun> sibling;
   Iteration* parent = nullptr;  // null: the step itself
   int32_t enters_left = 0;
@@ -175,6 +176,10 @@ struct ExecutionState {
   std::vector<OwnedTensor> fetched;
   std::vector<int32_t> fetch_state;  // 0: missing, 1: available, 2: dead
   LocalRendezvous rendezvous;
+  hr_rendezvous* between_tasks = nullptr;  // of a worker's run, for edges that a plan numbers
+  // Set while a thread that must not compute for long drives the step: what is heavy waits for the
+  // pool.
+  bool light_only = false;
   bool traced = false;
   std::vector<TraceRecord> records;
   std::vector<std::shared_ptr<Executable>>

@@ -1,18 +1,22 @@
 """The state of a dynamic step while it runs (executor_state.hpp)."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr, unique_ptr
-from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.memory.buffer cimport OwnedTensor
 from headrace.runtime.state.context cimport Run
 from headrace.runtime.plan.executable cimport Executable
 from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_tensor
+from headrace.runtime.memory.worker_abi cimport hr_rendezvous
 from headrace.runtime.threads.pools cimport ActiveRun, InterOpPool
 from headrace.runtime.executor.trace cimport TraceRecord
 
+
+cdef extern from "state/rendezvous.hpp" namespace "headrace" nogil:
+    uint64_t name_number(const char* data, size_t size)
+    uint64_t frame_number(uint64_t parent, int64_t iteration, uint64_t name)
 
 cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
     cdef cppclass StepLock:
@@ -45,6 +49,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
     cdef cppclass FrameRun:
         FrameRun() except +
         int32_t number
+        uint64_t key
         unique_ptr[FrameRun] sibling
         Iteration* parent
         int32_t enters_left
@@ -59,12 +64,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         int32_t unit
         Iteration* iteration
 
-    ctypedef void (*ReceivedDone)(void*, hr_code, const char*, OwnedTensor*,
-                                  int32_t) noexcept nogil
-
     cdef cppclass LocalRendezvous:
-        hr_code send(const string& key, const hr_tensor* value, int32_t dead)
-        void recv(const string& key, ReceivedDone done, void* argument)
         void abort(hr_code code, const char* message)
 
     cdef cppclass ExecutionState:
@@ -94,6 +94,8 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         vector[OwnedTensor] fetched
         vector[int32_t] fetch_state
         LocalRendezvous rendezvous
+        hr_rendezvous* between_tasks
+        cbool light_only
         cbool traced
         vector[TraceRecord] records
         vector[shared_ptr[Executable]] named

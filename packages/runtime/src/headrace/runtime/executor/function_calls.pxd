@@ -34,7 +34,7 @@ cdef class CompiledFunction:
 cdef hr_function* new_function(CompiledFunction compiled, bytes key, bytes name, list inputs,
                                list outputs, bint draws) except NULL
 # What owns `compiled`.
-cdef shared_ptr[void] body_pointer(CompiledFunction compiled)
+cdef shared_ptr[void] body_pointer(object compiled)
 # Drops the bodies that belong to iterators alone, once these have ended.
 cdef void drop_bodies_of_scopes(SessionFunctions* session) noexcept nogil
 # Ends all calls and scopes of a session's functions, and waits for their threads. Without the GIL.

@@ -14,7 +14,7 @@ from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-from headrace.runtime.executor.executor cimport begin_execution, drive_execution
+from headrace.runtime.executor.executor cimport Driven, begin_execution, drive_execution
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan
 from headrace.runtime.executor.executor_state cimport ExecutionState
 from headrace.runtime.executor.propagation cimport fail, propagate_value
@@ -163,7 +163,7 @@ cdef hr_function* new_function(CompiledFunction compiled, bytes key, bytes name,
     return made
 
 
-cdef shared_ptr[void] body_pointer(CompiledFunction compiled):
+cdef shared_ptr[void] body_pointer(object compiled):
     return shared_python(<PyObject*>compiled)
 
 
@@ -420,7 +420,7 @@ cdef void drive(void* argument) noexcept nogil:
     cdef Call call
     cdef string message
     cdef hr_code code
-    if not drive_execution(&dynamic.state, <ExecutorPlan>dynamic.state.plan):
+    if drive_execution(&dynamic.state, <ExecutorPlan>dynamic.state.plan) != Driven.OVER:
         return
     leave_scope(dynamic.call.scope, dynamic)
     code = run_code(&dynamic.state.run)

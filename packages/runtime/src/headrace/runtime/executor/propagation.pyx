@@ -17,7 +17,7 @@ from headrace.runtime.executor.executor_plan cimport (
 )
 from headrace.runtime.executor.executor_state cimport (
     ExecutionState, FrameRun, Held, Iteration, Ready, UnitState, add_child, add_iteration,
-    end_oldest, hold, remove_child, wake,
+    end_oldest, frame_number, hold, remove_child, wake,
 )
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
@@ -37,6 +37,9 @@ cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
     run_cancel(&state.run)
     run_cancel(&state.wide)
     state.rendezvous.abort(HR_CANCELLED, "another part of the step failed")
+    if state.between_tasks != NULL:
+        state.between_tasks.abort(state.between_tasks, HR_CANCELLED,
+                                  "another part of the step failed")
 
 
 cdef void fail_memory(ExecutionState* state, const char* message) noexcept nogil:
@@ -267,6 +270,8 @@ cdef FrameRun* child_frame(ExecutionState* state, ExecutorPlan plan, Iteration* 
         fail_memory(state, "no memory for a loop")
         return NULL
     frame.number = number
+    frame.key = frame_number(parent.frame.key, parent.number if parent.frame.key else 0,
+                             plan.frames[number].name)
     frame.enters_left = plan.frames[number].n_enters
     parent.outstanding += 1
     if new_iteration(state, plan, frame) == NULL:

@@ -173,6 +173,22 @@ cdef class SessionGraph:
             return [text_of(self.nodes[i].name) for i in range(self.nodes.size())
                     if self.nodes[i].caller < 0]
 
+    def sinks(self):
+        """The names of the nodes that no other node waits for."""
+        cdef vector[cbool] has_readers
+        cdef size_t i
+        cdef int32_t source
+        cdef Edge edge
+        with self.lock:
+            has_readers.assign(self.nodes.size(), False)
+            for i in range(self.nodes.size()):
+                for edge in self.nodes[i].inputs:
+                    has_readers[edge.node] = True
+                for source in self.nodes[i].controls:
+                    has_readers[source] = True
+            return [text_of(self.nodes[i].name) for i in range(self.nodes.size())
+                    if not has_readers[i]]
+
     cdef GraphNode* node_named(self, str name) except NULL:
         cdef bytes encoded = name.encode()
         cdef int32_t number

@@ -7,6 +7,7 @@ end of the array. Node numbers are indices into `nodes`; `removed` nodes are no 
 from libc.stdint cimport int32_t
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport OpEntry
@@ -40,6 +41,10 @@ cdef class GraphIR:
     cdef list devices                   # full names
     cdef list device_types              # of each: "CPU"
     cdef bint partial_run
+    cdef bint tolerant                  # places what it can, and reports nothing
+    cdef bint between_tasks             # its devices belong to several tasks
+    # Devices by the names of nodes that share state: the same for all signatures of a session.
+    cdef unordered_map[string, int32_t] assigned
 
     cdef int32_t n_devices
 
@@ -52,6 +57,10 @@ cdef class GraphIR:
     # Nodes in an order in which all can run; back edges of loops are ignored. Nodes that change
     # variables come as late as possible.
     cdef int order(self, vector[int32_t]& sorted_nodes) except -1
+
+
+# Whether a node sends a fetched value to the client.
+cdef bint is_fetch(const GraphNode* node) noexcept nogil
 
 
 cdef inline bint gives_own_reference(const GraphNode* node) noexcept nogil:

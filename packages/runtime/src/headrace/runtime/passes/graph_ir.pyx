@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport make_attributes
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
+from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype, hr_node
 from headrace.runtime.kernels.kernel_table cimport READS_SLOT, SESSION_CONSTANT
 from headrace.runtime.graph.node_kind cimport NodeKind
 
@@ -48,6 +48,14 @@ cdef extern from *:
         void push(int32_t depth, int32_t rank, int32_t node)
         int32_t pop()
         bint empty()
+
+
+cdef extern from "headrace/kernel.h" nogil:
+    int32_t hr_attr_bool(const hr_node* node, const char* key, int32_t otherwise)
+
+
+cdef bint is_fetch(const GraphNode* node) noexcept nogil:
+    return node.op == b"_Send" and hr_attr_bool(&node.abi_node, "client_terminated", 0) != 0
 
 
 cdef class GraphIR:

@@ -16,7 +16,7 @@ from headrace.runtime.graph.graph_node cimport Edge
 from headrace.runtime.memory.kernel_abi cimport HR_REF, HR_RESOURCE, hr_dtype
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.passes.branches cimport Branches
-from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode, gives_own_reference
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode, gives_own_reference, is_fetch
 
 
 cdef int order_writes(GraphIR ir) except -1:
@@ -45,27 +45,38 @@ cdef class _Orderer:
     cdef vector[uint8_t] may_not_run   # or waits for something outside the step
     cdef vector[uint8_t] in_loop
     cdef vector[uint8_t] at_end        # reads a reference that is fetched
+    # Whose outputs leave the step: to the caller, or from a worker to the client.
+    cdef vector[int32_t] fetched
     # Per variable.
     cdef unordered_map[int32_t, vector[int32_t]] readers, writers
 
     cdef int run(self, vector[int32_t]& order) except -1 nogil:
         cdef size_t n = self.ir.nodes.size()
-        cdef size_t f
         cdef int32_t i
         self.variable.assign(n, -1)
         self.may_not_run.assign(n, 0)
         self.in_loop.assign(n, 0)
         self.at_end.assign(n, 0)
         self.branches.resize(n)
-        for f in range(self.ir.fetches.size()):
-            self.mark_fetch(self.ir.fetches[f].node)
+        self.find_fetched()
+        for i in self.fetched:
+            self.mark_fetch(i)
         for i in order:
             self.visit(i)
-        for f in range(self.ir.fetches.size()):
-            i = self.ir.fetches[f].node
+        for i in self.fetched:
             if self.at_end[i]:
                 self.at_end[i] = 0   # a fetch may occur twice
                 self.wait_for(i, self.writers[self.variable[i]])
+        return 0
+
+    cdef int find_fetched(self) except -1 nogil:
+        cdef size_t f
+        cdef int32_t i
+        for f in range(self.ir.fetches.size()):
+            self.fetched.push_back(self.ir.fetches[f].node)
+        for i in range(<int32_t>self.ir.nodes.size()):
+            if self.ir.nodes[i].kind == NodeKind.SEND and is_fetch(self.ir.nodes[i].source):
+                self.fetched.push_back(self.ir.edges[self.ir.nodes[i].first_input].node)
         return 0
 
     cdef void mark_fetch(self, int32_t i) noexcept nogil:

@@ -3,6 +3,7 @@
 
 from cython.operator cimport dereference
 from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memset
 from libcpp cimport bool as cbool
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
@@ -10,7 +11,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport (
-    AttrScalar, OpEntry, ParsedValue, find_scalar, kType, parsed_value,
+    AttrScalar, OpEntry, ParsedValue, find_scalar, kType, op_entry_of, parsed_value,
 )
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, hr_kernel
@@ -18,6 +19,7 @@ from headrace.runtime.kernels.kernel_table cimport describe_kernels, find_kernel
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport dtype_text, text_of
+from headrace.runtime.graph.session_graph cimport SessionGraph
 
 import re
 
@@ -47,6 +49,53 @@ cdef int place(GraphIR ir, bint allow_soft_placement, bint allow_reference) exce
                 type_of.push_back(<int32_t>t)
     with nogil:
         _place(ir, allow_soft_placement, allow_reference, type_names, type_masks, type_of)
+    return 0
+
+
+cdef int assign_state(SessionGraph graph, GraphIR ir, bint allow_reference) except -1:
+    """ir: empty, with the session's devices and what was assigned before.
+
+    Where nodes cannot share a device, none is assigned: a signature that needs them says so.
+    """
+    cdef vector[int32_t] number, group
+    cdef vector[char] has_state
+    cdef GraphNode* source
+    cdef IRNode node
+    cdef Edge edge
+    cdef size_t i
+    cdef int32_t root
+    number.assign(graph.nodes.size(), -1)
+    for i in range(graph.nodes.size()):
+        source = graph.nodes[i]
+        if source.caller >= 0:
+            continue
+        number[i] = <int32_t>ir.nodes.size()
+        memset(&node, 0, sizeof(IRNode))
+        node.source = source
+        node.entry = op_entry_of(source)
+        node.kind = <NodeKind>node.entry.kind
+        node.n_outputs = <int32_t>source.output_dtypes.size()
+        ir.nodes.push_back(node)
+    for i in range(graph.nodes.size()):
+        source = graph.nodes[i]
+        if number[i] < 0:
+            continue
+        ir.nodes[number[i]].first_input = <int32_t>ir.edges.size()
+        ir.nodes[number[i]].n_inputs = <int32_t>source.inputs.size()
+        for edge in source.inputs:
+            edge.node = number[edge.node]
+            ir.edges.push_back(edge)
+    ir.tolerant = True
+    place(ir, True, allow_reference)
+    _colocate(ir, group)
+    has_state.assign(ir.nodes.size(), 0)
+    for i in range(ir.nodes.size()):
+        if ir.nodes[i].source.info.stateful or ir.nodes[i].entry.has_ref:
+            has_state[_root(group, <int32_t>i)] = 1
+    for i in range(ir.nodes.size()):
+        root = _root(group, <int32_t>i)
+        if has_state[root] and ir.nodes[i].device >= 0:
+            ir.assigned[ir.nodes[i].source.name] = ir.nodes[i].device
     return 0
 
 
@@ -81,6 +130,8 @@ cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& typ
                     feasible |= type_masks[t]
             if feasible == 0 and node.kind == NodeKind.READ_SLOT:
                 feasible = all_devices  # it runs on the device of its variable
+            if feasible == 0 and ir.tolerant:
+                feasible = all_devices
             if feasible == 0:
                 with gil:
                     raise _no_kernel(ir, node)
@@ -92,6 +143,10 @@ cdef int _place(GraphIR ir, bint soft, bint allow_reference, vector[string]& typ
                     with gil:
                         raise _no_kernel(ir, node)
                 required[i] = all_devices
+        if node.entry != NULL and not ir.assigned.empty():
+            given = ir.assigned.find(node.source.name)
+            if given != ir.assigned.end():
+                required[i] = <uint64_t>1 << dereference(given).second
     if ir.n_devices == 1:
         for i in range(n):
             if not ir.nodes[i].removed:
@@ -215,6 +270,8 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
             if ((dtype >= HR_REF or dtype == HR_RESOURCE)
                     and ir.nodes[edge.node].kind != NodeKind.FEED):
                 _join(group, edge.node, i)
+        if ir.between_tasks:
+            _keep_loop_variables_together(ir, group, i)
         if node.entry == NULL:
             continue
         classes = parsed_value(node.source, string_view(<const char*>b"_class"))
@@ -231,6 +288,25 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
                     by_name[name] = i
                 else:
                     _join(group, dereference(found).second, i)
+    return 0
+
+
+cdef int _keep_loop_variables_together(GraphIR ir, vector[int32_t]& group,
+                                       int32_t i) except -1 nogil:
+    """The control flow nodes of one loop variable share a task: what passes between them does not
+    pass once per iteration, as what a Recv receives."""
+    cdef IRNode* node = &ir.nodes[i]
+    cdef int32_t k, source
+    for k in range(node.n_inputs):
+        source = ir.edges[node.first_input + k].node
+        if node.kind == NodeKind.EXIT:
+            _join(group, source, i)
+        elif node.kind == NodeKind.MERGE and (
+                ir.nodes[source].kind == NodeKind.NEXT_ITERATION
+                or ir.nodes[source].kind == NodeKind.ENTER):
+            _join(group, source, i)
+        elif node.kind == NodeKind.SWITCH and k == 0 and ir.nodes[source].kind == NodeKind.MERGE:
+            _join(group, source, i)
     return 0
 
 
@@ -257,6 +333,9 @@ cdef int _choose(GraphIR ir, bint soft, vector[int32_t]& group, vector[uint64_t]
         mask = group_required[root] & group_possible[root]
         if mask == 0 and soft:
             mask = group_possible[root]
+        if mask == 0 and ir.tolerant:
+            node.device = -1
+            continue
         if mask == 0:
             with gil:
                 raise _no_common_device(ir, group, root, required, possible)

@@ -12,6 +12,7 @@ from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport hr_dtype, hr_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.session_graph cimport SessionGraph
+from headrace.runtime.passes.graph_ir cimport GraphIR
 
 
 cdef struct ProgramNode:
@@ -71,6 +72,10 @@ cdef inline int32_t source_of(Program program, const ProgramNode* node, int32_t 
 # feeds, fetches: tensor names ("x:0"; "x" is "x:0"); targets: operation names.
 cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list targets,
                             ProgramConfig config)
+
+# What a signature needs of the graph, before it is placed. The caller holds the graph's lock.
+cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list targets,
+                          ProgramConfig config)
 
 # The tensor of a name. Raises: NotFoundError, InvalidArgumentError; `role` is how they call it.
 cdef Edge checked_tensor(SessionGraph graph, str role, str name) except *

@@ -101,6 +101,25 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     tensor that is fed twice, an output that a node does not have, a placeholder that is needed and
     not fed, or an impossible placement.
     """
+    cdef GraphIR ir
+    with graph.lock:
+        ir = pruned_graph(graph, feeds, fetches, targets, config)
+        read_slots(ir)
+        place(ir, config.allow_soft_placement, config.allow_reference)
+        if config.merge_common:
+            merge_common(ir)
+        order_writes(ir)
+        partition(ir)
+        program = _finish(ir)
+    program.owner = graph
+    program.feed_names = list(feeds)
+    program.fetch_names = list(fetches)
+    note_feed_shapes(program, graph.producer)
+    return program
+
+
+cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list targets,
+                          ProgramConfig config):
     cdef vector[Edge] feed_edges, fetch_edges
     cdef vector[int] target_nodes
     cdef GraphIR ir = GraphIR()
@@ -124,18 +143,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
             target_nodes.push_back(_operation(graph, name))
         expand_calls(graph, feed_edges, fetch_edges, target_nodes)
         prune(graph, feed_edges, fetch_edges, target_nodes, ir)
-        read_slots(ir)
-        place(ir, config.allow_soft_placement, config.allow_reference)
-        if config.merge_common:
-            merge_common(ir)
-        order_writes(ir)
-        partition(ir)
-        program = _finish(ir)
-    program.owner = graph
-    program.feed_names = list(feeds)
-    program.fetch_names = list(fetches)
-    note_feed_shapes(program, graph.producer)
-    return program
+    return ir
 
 
 # ---- names -------------------------------------------------------------------------------------

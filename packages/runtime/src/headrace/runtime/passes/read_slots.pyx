@@ -13,7 +13,7 @@ from headrace.runtime.graph.attributes cimport (
 )
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype
-from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode, gives_own_reference
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode, gives_own_reference, is_fetch
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text_of
 
@@ -50,6 +50,8 @@ cdef int _read_slots(GraphIR ir) except -1 nogil:
                 waits.assign(ir.controls.begin() + node.first_control,
                                ir.controls.begin() + node.first_control + node.n_controls)
                 sort(waits.begin(), waits.end())
+                if is_fetch(source) and gives_own_reference(ir.nodes[edge.node].source):
+                    waits.assign(1, _FETCHED)   # it sends what a local session would fetch
                 edge.node = _read(ir, reads, edge, waits, node.rank)
                 edge.port = 0
                 ir.edges[ir.nodes[i].first_input + k] = edge

@@ -7,23 +7,18 @@ import threading
 import time
 import weakref
 
-from libcpp.string cimport string
-from libcpp.vector cimport vector
-
 from headrace.formats import errors
 from headrace.formats.fork_lock import ForkLock
 from headrace.formats.proto import device_pb2
-from headrace.runtime.memory.kernel_abi cimport hr_object
-from headrace.runtime.executor.function_calls cimport end_scopes_of_objects
-from headrace.runtime.state.context cimport clear_containers
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.graph.session_graph cimport SessionGraph
-from headrace.runtime.state.session_owner cimport SessionFunctions, SessionOwner, StateOwner
+from headrace.runtime.state.session_owner cimport SessionOwner, StateOwner
 
 from headrace.runtime.session.function_compiler cimport FunctionCompiler
 from headrace.runtime.session.recent_values cimport RecentValues
+from headrace.runtime.session.state_reset cimport reset_state
 
 from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
 from headrace.runtime.kernels.kernel_libraries import load_kernels
@@ -191,27 +186,11 @@ cdef class LocalSession:
         ]
 
     def reset(self, containers):
-        cdef vector[string] names
-        cdef vector[SessionFunctions*] using
-        cdef FunctionCompiler compiler
-        for name in containers:
-            names.push_back(name.encode())
-        self.owner.end_runs_of_state("the session's resources were reset")
         sessions = [other for other in list(_open)
                     if (<LocalSession>other).owner.state == self.owner.state]
-        compilers = [compiler for compiler in list(left) if compiler.owner.state == self.owner.state]
-        compilers += [(<LocalSession>other).functions for other in sessions]
-        for compiler in compilers:
-            using.push_back(compiler.owner.functions.get())
-        with nogil:
-            clear_containers(self.owner.state, names, end_scopes, &using)
-        # Kernels keep the resources that they looked up: all sessions of the state look them up
-        # again, also in existing steps.
-        for other in sessions:
-            (<LocalSession>other).graph.forget_kernels()
-        for compiler in compilers:
-            compiler.forget_kernels()
-        self.owner.state.resets.store(self.owner.state.resets.load() + 1)
+        self.owner.end_runs_of_state("the session's resources were reset")
+        reset_state(self.owner, containers, [(<LocalSession>other).graph for other in sessions],
+                    [(<LocalSession>other).functions for other in sessions])
 
     def close(self):
         if self.closed:
@@ -229,11 +208,3 @@ cdef class LocalSession:
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
         return 0
-
-
-cdef void end_scopes(void* argument, const vector[hr_object*]& removed) noexcept nogil:
-    """Ends what calls functions for objects that a reset has removed."""
-    cdef vector[SessionFunctions*]* sessions = <vector[SessionFunctions*]*>argument
-    cdef size_t i
-    for i in range(sessions.size()):
-        end_scopes_of_objects(sessions.at(i), removed, "the session's resources were reset")

@@ -1,0 +1,1 @@
+"""Headrace on several tasks."""

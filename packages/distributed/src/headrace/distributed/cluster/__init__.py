@@ -1,0 +1,1 @@
+"""Which tasks a cluster has, and where they are."""

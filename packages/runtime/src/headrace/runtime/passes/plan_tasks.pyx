@@ -1,0 +1,146 @@
+# distutils: language = c++
+"""The partitions of a signature over several tasks, as a PartitionPlan (white paper §3.2, §3.3)."""
+
+from libc.stdint cimport int32_t, int64_t
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
+from headrace.runtime.graph.attributes cimport AttrEntry, attributes_of
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode
+from headrace.runtime.graph.node_kind cimport NodeKind
+from headrace.runtime.graph.node_text cimport text, text_of
+from headrace.runtime.graph.session_graph cimport SessionGraph
+from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
+from headrace.runtime.passes.place cimport assign_state, place
+from headrace.runtime.passes.program cimport ProgramConfig, pruned_graph
+from headrace.runtime.passes.task_edges cimport TaskEdges
+
+from headrace.formats.proto import graph_pb2, op_pb2, plan_pb2
+from headrace.runtime.passes.place import parse_device
+
+
+def task_of(device):
+    """"/job:ps/replica:0/task:3" of "/job:ps/replica:0/task:3/device:CPU:0"."""
+    return device[:device.rindex("/device:")]
+
+
+cdef class StateDevices:
+    """The devices of a session's variables and other state, which all its signatures share."""
+
+    def __init__(self):
+        self.version = -1
+        self.devices = []
+
+    cdef int update(self, SessionGraph graph, ProgramConfig config) except -1:
+        cdef GraphIR ir
+        if self.devices != list(config.devices):
+            self.assigned.clear()
+            self.version = -1
+        if self.version == graph.version:
+            return 0
+        ir = GraphIR()
+        ir.devices = self.devices = list(config.devices)
+        ir.device_types = [parse_device(device)["type"] for device in ir.devices]
+        ir.n_devices = <int32_t>len(ir.devices)
+        ir.between_tasks = True
+        ir.assigned = self.assigned
+        assign_state(graph, ir, config.allow_reference)
+        self.assigned = ir.assigned
+        self.version = graph.version
+        return 0
+
+
+cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list targets,
+                       ProgramConfig config, StateDevices state):
+    """Prunes and places a signature and cuts it at the borders between tasks.
+
+    Args: as build_program; the devices of the config name tasks. state: of the session.
+    Returns: a serialized PartitionPlan.
+    Raises: as build_program.
+    """
+    cdef GraphIR ir
+    cdef TaskEdges edges
+    cdef int64_t fetch
+    cdef int32_t f
+    tasks = list(dict.fromkeys([task_of(device) for device in config.devices]))
+    with graph.lock:
+        ir = pruned_graph(graph, feeds, fetches, targets, config)
+        state.update(graph, config)
+        ir.between_tasks = True
+        ir.assigned = state.assigned
+        place(ir, config.allow_soft_placement, config.allow_reference)
+        edges = TaskEdges(ir, [tasks.index(task_of(device)) for device in config.devices], tasks)
+        edges.cut()
+        plan = plan_pb2.PartitionPlan()
+        for task, graph_def in _graph_defs(ir, edges, graph).items():
+            plan.partition.add(task=tasks[task], graph_def=graph_def.SerializeToString())
+    for f in range(<int32_t>edges.edges.size()):
+        plan.edge.add(
+            id=f, tensor=edges.tensors[f], dtype=edges.edges[f].dtype, feed=edges.edges[f].feed,
+            send_task=tasks[edges.edges[f].send_task] if edges.edges[f].send_task >= 0 else "",
+            recv_task=tasks[edges.edges[f].recv_task] if edges.edges[f].recv_task >= 0 else "")
+    for fetch in edges.fetches:
+        plan.fetch.append(fetch)
+    return plan.SerializeToString()
+
+
+cdef dict _graph_defs(GraphIR ir, TaskEdges edges, SessionGraph graph):
+    """A GraphDef per task, in the order of the tasks."""
+    cdef vector[int32_t] order
+    cdef IRNode* node
+    cdef Edge edge
+    cdef int32_t i, k
+    cdef const AttrEntry* entry
+    cdef size_t a
+    ir.order(order)
+    names = _names(ir, order)
+    graphs = {}
+    for i in order:
+        node = &ir.nodes[i]
+        if node.kind == NodeKind.FEED:
+            continue
+        task = edges.task(i)
+        result = graphs.get(task)
+        if result is None:
+            result = graphs[task] = graph_pb2.GraphDef()
+            result.versions.producer = graph.producer
+            result.library.function.extend(graph.library.values())
+        made = result.node.add(
+            name=names[i], op=text_of(node.source.op), device=ir.devices[node.device])
+        for k in range(node.n_inputs):
+            edge = ir.edges[node.first_input + k]
+            made.input.append(f"{names[edge.node]}:{edge.port}" if edge.port else names[edge.node])
+        for source in dict.fromkeys(
+                [ir.controls[node.first_control + k] for k in range(node.n_controls)]):
+            if ir.nodes[<int32_t>source].kind != NodeKind.FEED:
+                made.input.append("^" + names[source])
+        for a in range(attributes_of(node.source).entries.size()):
+            entry = &attributes_of(node.source).entries[a]
+            made.attr[text(entry.key)].MergeFromString(_bytes(entry.value))
+    return {task: graphs[task] for task in sorted(graphs)}
+
+
+cdef list _names(GraphIR ir, vector[int32_t]& order):
+    """Names by node: nodes of the graph keep theirs, by which variables are found."""
+    cdef int32_t i
+    names = [None] * ir.nodes.size()
+    taken = set()
+    for i in order:
+        if ir.nodes[i].entry != NULL:
+            name = text_of(ir.nodes[i].source.name)
+            if name not in taken:
+                taken.add(name)
+                names[i] = name
+    for i in order:
+        if names[i] is None:
+            name = text_of(ir.nodes[i].source.name)
+            number = 0
+            while (unique := f"{name}_{number}" if number else name) in taken:
+                number += 1
+            taken.add(unique)
+            names[i] = unique
+    return names
+
+
+cdef bytes _bytes(string_view value):
+    return value.data()[:value.size()]
