@@ -18,6 +18,7 @@ from headrace.formats.interrupts import interrupts_held
 SESSIONS = "headrace.sessions"
 KERNELS = "headrace.kernels"
 RUNTIMES = "headrace.runtimes"
+SERVERS = "headrace.servers"
 OPS = "headrace.ops"
 GRAPH_OPS = "headrace.graph_ops"
 FUNCTION_GRADIENTS = "headrace.function_gradients"
@@ -27,6 +28,8 @@ _PROVIDERS = {
     (SESSIONS, "local"): "runtime",
     (FUNCTION_GRADIENTS, "autodiff"): "graph",
     (RUNTIMES, "local"): "runtime",
+    (SESSIONS, "grpc"): "distributed",
+    (SERVERS, "grpc"): "distributed",
     (KERNELS, "cpu"): "kernels",
     (KERNELS, "reference"): "kernels",
 }
@@ -196,6 +199,41 @@ class RuntimeService(Protocol):
 
     def open_rendezvous(self) -> Any:
         """Returns a rendezvous for one step of workers of this process, with a `capsule`."""
+
+
+class ServerService(Protocol):
+    """A task of a cluster, with its worker and a master for clients.
+
+    An entry point of the group `headrace.servers` is a callable `(server_def: bytes) ->
+    ServerService`; server_def is a serialized ServerDef, whose `protocol` begins with the name of
+    the entry point. It binds the port of the task and does not serve yet.
+
+    Attributes:
+      target: what a session connects to, "grpc://HOST:PORT".
+      server_def: the serialized ServerDef, with what was filled in.
+    Raises: errors.InvalidArgumentError for a task that the cluster does not have;
+      errors.UnknownError or UnavailableError for a port that is in use.
+    """
+
+    target: str
+    server_def: bytes
+
+    def start(self) -> None:
+        """Begins to serve; nothing happens if it serves already."""
+
+    def stop(self) -> None:
+        """Ends all sessions and frees the port. A stopped server does not start again."""
+
+    def join(self) -> None:
+        """Waits until the server is stopped, by another thread or a signal."""
+
+
+class ClusterSession(SessionService, Protocol):
+    """What a session over several tasks offers beyond a SessionService."""
+
+    def live_tasks(self, job: str) -> list[int]:
+        """Returns the indices of the tasks of a job that are alive, as far as this session's tasks
+        know: they hold sessions on them, or answer."""
 
 
 class PythonKernels(Protocol):
