@@ -1,0 +1,1 @@
+"""The step plane: links between tasks, and the steps on them."""

@@ -1,0 +1,13 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+namespace headrace::distributed {
+
+inline int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace headrace::distributed

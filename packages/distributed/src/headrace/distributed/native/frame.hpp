@@ -1,0 +1,58 @@
+// Frames of the step plane: a header of 64 bytes, then a payload. Numbers are little-endian, as on
+// all machines that the compiled packages run on.
+#pragma once
+#include <cstdint>
+
+namespace headrace::distributed {
+
+constexpr uint32_t kFrameMagic = 0x31465248;  // "HRF1"
+constexpr uint64_t kMaxTextBytes = 256u << 20;
+
+enum class FrameType : uint8_t {
+  kRun = 1,    // master to worker: run the partition `edge` as (session, step)
+  kCall,       // client to master: run the callable `edge`; `iteration`: its time limit in ms
+  kTensor,     // a value of the step, by edge, frame and iteration
+  kDone,       // the end of a run or call; `extra`: its code
+  kAbort,      // end the step with the code `extra`
+  kPing,       // answered by kPong
+  kPong,       //
+  kBlock,      // a block of shared memory, `edge`, of `extra` bytes; its descriptor comes along
+  kDropBlock,  // the sender does not use the block `edge` any longer
+  kBye,        // the peer ends in good order
+  kLast = kBye
+};
+
+enum : uint8_t {
+  kDead = 1,    // a tensor of a branch that was not taken
+  kFetch = 2,   // a tensor for the master or the client of the step
+  kFeed = 4,    // a tensor for a call
+  kShared = 8,  // the elements are in a block of shared memory
+  kTraced = 16
+};
+
+struct FrameHeader {
+  uint32_t magic = kFrameMagic;
+  FrameType type = FrameType::kPing;
+  uint8_t flags = 0;
+  uint16_t reserved = 0;
+  uint64_t length = 0;  // of the payload
+  uint64_t session = 0;
+  uint64_t step = 0;
+  int64_t edge = 0;
+  uint64_t frame = 0;
+  int64_t iteration = 0;
+  int64_t extra = 0;
+};
+static_assert(sizeof(FrameHeader) == 64, "the header is part of the protocol");
+
+// Null: valid; otherwise what is wrong.
+inline const char* header_error(const FrameHeader& h, uint64_t max_tensor_bytes) {
+  if (h.magic != kFrameMagic) return "bytes that are no frame";
+  if (uint8_t(h.type) < 1 || h.type > FrameType::kLast) return "a frame of unknown type";
+  const uint64_t limit =
+      h.type == FrameType::kTensor ? max_tensor_bytes + 4096 : kMaxTextBytes;
+  if (h.length > limit) return "a frame that is too long";
+  return nullptr;
+}
+
+}  // namespace headrace::distributed

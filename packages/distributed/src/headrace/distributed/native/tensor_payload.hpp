@@ -1,0 +1,85 @@
+// A tensor as the payload of a frame: dtype, rank and dims, then the elements. A string tensor has
+// the sizes of its strings, then their bytes. A tensor in shared memory has the number of its block
+// instead of elements.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "native/memory.hpp"
+
+namespace headrace::distributed {
+
+struct TensorPrefix {
+  int32_t dtype;
+  int32_t rank;
+};
+
+inline size_t prefix_size(int32_t rank) { return sizeof(TensorPrefix) + 8 * size_t(rank); }
+
+inline void append_prefix(std::string& out, const hr_tensor& t) {
+  const TensorPrefix prefix{t.dtype, t.rank};
+  out.append(reinterpret_cast<const char*>(&prefix), sizeof prefix);
+  out.append(reinterpret_cast<const char*>(t.dims), 8 * size_t(t.rank));
+}
+
+inline size_t string_payload_size(const hr_tensor& t) {
+  auto* strings = static_cast<const hr_string*>(t.data);
+  size_t size = 0;
+  for (int64_t i = 0, n = hr_elements(&t); i < n; ++i) size += 8 + strings[i].size;
+  return size;
+}
+
+inline void append_strings(std::string& out, const hr_tensor& t) {
+  auto* strings = static_cast<const hr_string*>(t.data);
+  const int64_t n = hr_elements(&t);
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t size = strings[i].size;
+    out.append(reinterpret_cast<const char*>(&size), 8);
+  }
+  for (int64_t i = 0; i < n; ++i) out.append(strings[i].data, strings[i].size);
+}
+
+inline bool is_sendable(hr_dtype dtype) {
+  return dtype > HR_INVALID && dtype < 32 && dtype != HR_RESOURCE && dtype != HR_VARIANT &&
+         hr_dtype_size(dtype) > 0;
+}
+
+// Reads dtype and dims of a prefix of which `size` bytes are there. Null: read, and `bytes` is the
+// size of the elements (of a string tensor: their number); otherwise what is wrong.
+inline const char* read_prefix(const char* data, hr_tensor* t, int64_t* bytes) {
+  TensorPrefix prefix;
+  std::memcpy(&prefix, data, sizeof prefix);
+  *t = hr_tensor{};
+  if (!is_sendable(prefix.dtype)) return "a tensor of unknown dtype";
+  if (prefix.rank < 0 || prefix.rank > HR_MAX_RANK) return "a tensor of invalid rank";
+  t->dtype = prefix.dtype;
+  t->rank = prefix.rank;
+  int64_t elements = 1;
+  std::memcpy(t->dims, data + sizeof prefix, 8 * size_t(prefix.rank));
+  for (int32_t i = 0; i < prefix.rank; ++i)
+    if (t->dims[i] < 0 || __builtin_mul_overflow(elements, t->dims[i], &elements))
+      return "a tensor of invalid shape";
+  const int64_t size = t->dtype == HR_STRING ? 1 : hr_dtype_size(t->dtype);
+  if (__builtin_mul_overflow(elements, size, bytes)) return "a tensor of invalid shape";
+  return nullptr;
+}
+
+// Null: the strings were read into an allocated tensor.
+inline const char* read_strings(const char* data, size_t size, Value& value) {
+  const int64_t n = hr_elements(&value.tensor);
+  auto* strings = static_cast<hr_string*>(value.tensor.data);
+  if (uint64_t(n) > size / 8) return "a string tensor that is too short";
+  size_t at = 8 * size_t(n);
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t length;
+    std::memcpy(&length, data + 8 * i, 8);
+    if (length > size - at) return "a string tensor that is too short";
+    if (value.memory->set_string(&strings[i], data + at, length) != HR_OK)
+      return "no memory for a string tensor";
+    at += length;
+  }
+  return at == size ? nullptr : "a string tensor that is too long";
+}
+
+}  // namespace headrace::distributed
