@@ -1,0 +1,1 @@
+"""Traces of steps over several tasks."""
