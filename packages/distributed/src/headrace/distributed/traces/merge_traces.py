@@ -1,4 +1,4 @@
-"""One RunMetadata of a step over several tasks: one clock, with the transfers (white paper, 9.2)."""
+"""One RunMetadata of a step over several tasks: one clock, and the transfers (white paper §9.2)."""
 
 from __future__ import annotations
 
