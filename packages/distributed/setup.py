@@ -38,5 +38,6 @@ setup(
         "numpy>=2.0; python_version < '3.13'",
         "numpy>=2.1; python_version >= '3.13'",
         "protobuf>=5.29.1,<8",
+        "tqdm>=4.60",
     ],
 )

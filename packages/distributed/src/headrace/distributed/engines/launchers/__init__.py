@@ -1,0 +1,1 @@
+"""Starting a training script with its parameter servers on an engine."""
