@@ -4,6 +4,7 @@
     python3 tools/bench.py --rows null,fed --rounds 5
     python3 tools/bench.py --rows models               # the rows with real arithmetic
     python3 tools/bench.py --rows lstm --before ../old/.venv/bin/python
+    python3 tools/bench.py --distributed               # several tasks: benchmarks/distributed
 
 Each side runs in its own process on the same cores; they take turns within every round. Numbers are
 the minimum and the median over the rounds, ratios are of the minimums (what else runs here only
@@ -22,6 +23,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from benchmarks.distributed import rows as distributed
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent / "benchmarks"
@@ -140,15 +143,23 @@ class Sides:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     every = [*ROWS, *SPECIAL]
-    parser.add_argument("--rows", default=",".join(every), help="which, by comma")
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--rows", help="which, by comma (all)")
+    parser.add_argument("--rounds", type=int, help="(10; 5 of the distributed rows)")
+    parser.add_argument("--distributed", action="store_true", help="the rows with servers")
+    parser.add_argument("--sides", default="headrace,tensorflow", help="of the distributed rows")
     parser.add_argument("--python", type=Path, help="of an environment that has Headrace")
     parser.add_argument("--before", type=Path, help="Python of an older Headrace, to compare with")
     parser.add_argument("--cores", type=int, default=2, help="that each side may use")
     options = parser.parse_args()
-    names = options.rows.replace("models", ",".join(MODELS)).split(",")
+    if options.distributed:
+        every = distributed.NAMES
+    rows = options.rows.replace("models", ",".join(MODELS)) if options.rows else ",".join(every)
+    names = rows.split(",")
     if unknown := [n for n in names if n not in every]:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(every)}")
+    if options.distributed:
+        return measure_distributed(names, options)
+    rounds = options.rounds or 10
     sides = Sides(options.python or own_python(), options.before, options.cores)
     print(
         f"{'row':13}{'ours min':>11}{'median':>11}{'peer min':>12}{'median':>11}"
@@ -158,15 +169,24 @@ def main() -> int:
     for name in names:
         try:
             reached = (
-                special(name, sides, options.rounds)
-                if name in SPECIAL
-                else compare(name, sides, options.rounds)
+                special(name, sides, rounds) if name in SPECIAL else compare(name, sides, rounds)
             )
         except Failure as failure:
             print(f"{name:13}failed: {failure}", flush=True)
             reached = False
         missed += not reached
     sides.close()
+    print(f"{len(names) - missed} of {len(names)} rows reach their goal")
+    return 1 if missed else 0
+
+
+def measure_distributed(names: list[str], options: argparse.Namespace) -> int:
+    pythons = {
+        side: (options.python or own_python()) if side == "headrace" else peer_python(side)
+        for side in options.sides.split(",")
+    }
+    bench = distributed.Bench(pythons, environment(), options.rounds or 5, options.cores)
+    missed = distributed.run(names, bench)
     print(f"{len(names) - missed} of {len(names)} rows reach their goal")
     return 1 if missed else 0
 
