@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 def test_lines_are_printed_whole_with_names_of_one_width(tmp_path: Path) -> None:
     out, err = io.StringIO(), io.StringIO()
-    console = Console([PS, WORKER], str(tmp_path / "logs"), out, err)
+    console = Console([PS, WORKER], str(tmp_path / "logs"), stdout=out, stderr=err)
     console.output(WORKER, "stdout", b"one\ntw")
     console.output(PS, "stdout", b"serving\n")
     console.output(WORKER, "stdout", b"o\n\xff\n")

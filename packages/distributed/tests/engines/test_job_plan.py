@@ -111,8 +111,11 @@ def test_command_rejects_what_does_not_fit(
 
 
 def test_options_after_the_script_are_the_scripts() -> None:
-    options = launch._parser().parse_args(["--workers", "2", "x.py", "--workers", "3", "--ps"])
-    assert (options.workers, options.command) == (2, ["x.py", "--workers", "3", "--ps"])
+    for command in (["x.py", "--workers", "3", "--ps"], ["-m", "x", "--workers", "3", "-m", "y"]):
+        for separator in ([], ["--"]) if command[0] != "-m" else ([],):
+            arguments = ["--workers", "2", *separator, *command]
+            plan = launch._plan(launch._parser().parse_args(arguments))
+            assert (plan.workers, plan.command) == (2, tuple(command))
 
 
 def test_plan_checks_that_tasks_exist() -> None:

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from pathlib import Path
 
+from headrace.distributed.engines.launchers.command_lines import add_command, given_command
 from headrace.distributed.engines.launchers.job_plan import JobPlan
+from headrace.distributed.engines.launchers.kubernetes import PodOptions, manifest
 from headrace.distributed.engines.launchers.local import launch_local
+from headrace.distributed.engines.launchers.mpi import launch_mpi
+from headrace.distributed.engines.launchers.ray import launch_ray
+from headrace.distributed.engines.launchers.slurm import (
+    batch_script,
+    launch_steps,
+    submit,
+    within_allocation,
+)
 from headrace.distributed.engines.launchers.supervisor import GRACE_S
+from headrace.distributed.engines.resolvers.kubernetes import DEFAULT_PORT
 from headrace.formats.errors import OpError
 
-ENGINES = ("local",)
+ENGINES = ("local", "ray", "slurm", "kubernetes", "mpi")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,12 +45,40 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _launch(plan: JobPlan, options: argparse.Namespace) -> int:
-    return launch_local(plan, options.grace)
+    match options.engine:
+        case "local":
+            return launch_local(plan, options.grace)
+        case "ray":
+            return launch_ray(plan, options.ray_address, float(options.cpus or 1), options.grace)
+        case "mpi":
+            return launch_mpi(plan, options.engine_option, options.shared_folder, options.grace)
+        case "kubernetes":
+            pods = PodOptions(
+                options.image, options.namespace, options.cpus, options.memory, options.port
+            )
+            return _write(manifest(plan, pods, options.jobset), options.output)
+    if within_allocation(os.environ) and not options.output:
+        return launch_steps(plan, os.environ, options.grace)
+    script = batch_script(plan, _sbatch_options(options))
+    return _write(script, options.output) if options.output else submit(script, options.wait)
+
+
+def _sbatch_options(options: argparse.Namespace) -> list[str]:
+    cpus = [f"--cpus-per-task={options.cpus}"] if options.cpus else []
+    return cpus + options.engine_option
+
+
+def _write(text: str, output: str) -> int:
+    if output in ("", "-"):
+        print(text, end="")
+    else:
+        Path(output).write_text(text)
+    return 0
 
 
 def _plan(options: argparse.Namespace) -> JobPlan:
     return JobPlan(
-        command=tuple(options.command),
+        command=given_command(options),
         workers=options.workers,
         ps=options.ps,
         chief=options.chief,
@@ -47,13 +88,15 @@ def _plan(options: argparse.Namespace) -> JobPlan:
         restarts=options.restarts,
         logdir=options.logdir,
         name=options.name,
+        env=tuple(options.env),
     )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="headrace-launch",
-        usage="%(prog)s [options] SCRIPT [ARGUMENT ...]",
+        usage="%(prog)s [options] SCRIPT [ARGUMENT ...] | -m MODULE [ARGUMENT ...]",
+        allow_abbrev=False,
         description="Starts a training script as workers, and parameter servers beside them."
         " Each task finds its cluster in TF_CONFIG, or by headrace.distributed.engines.resolve().",
     )
@@ -79,6 +122,13 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="append --job_name, --task_index, --ps_hosts and --worker_hosts to the arguments",
     )
+    job.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a variable of the tasks; may be repeated",
+    )
     job.add_argument("--name", default="headrace", help="of the job (default: %(default)s)")
     run = parser.add_argument_group("how it runs")
     run.add_argument("--engine", choices=ENGINES, default="local", help="default: %(default)s")
@@ -99,8 +149,41 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--logdir", default="", metavar="DIR", help="write the output of each task to DIR/JOB-N.log"
     )
-    parser.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    _add_engine_options(parser)
+    add_command(parser)
     return parser
+
+
+def _add_engine_options(parser: argparse.ArgumentParser) -> None:
+    engine = parser.add_argument_group("engines")
+    engine.add_argument(
+        "--engine-option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="slurm, mpi: an option for sbatch or mpiexec, written --engine-option=--option=value",
+    )
+    engine.add_argument(
+        "--output",
+        default="",
+        metavar="FILE",
+        help="slurm, kubernetes: write the script or the manifest to a file, '-' for the output",
+    )
+    engine.add_argument("--wait", action="store_true", help="slurm: wait for the submitted job")
+    engine.add_argument(
+        "--cpus", default="", metavar="N", help="ray, slurm, kubernetes: processors of each task"
+    )
+    engine.add_argument("--memory", default="", help="kubernetes: of each task, such as 16Gi")
+    engine.add_argument("--ray-address", default="", help="ray: a cluster that runs already")
+    engine.add_argument(
+        "--shared-folder", default="", metavar="DIR", help="mpi: a folder that all hosts see"
+    )
+    engine.add_argument("--image", default="", help="kubernetes: a container image")
+    engine.add_argument("--namespace", default="", help="kubernetes: a namespace")
+    engine.add_argument("--jobset", action="store_true", help="kubernetes: write a JobSet")
+    engine.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help="kubernetes: default %(default)s"
+    )
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class ChildProcess:
 
     Attributes:
       pid: of the command itself, which is also the number of its group.
-      stdout, stderr: read ends of pipes that do not block.
+      outputs: read ends of pipes that do not block, "stdout" and "stderr".
     """
 
     def __init__(
@@ -65,18 +65,18 @@ class ChildProcess:
         command: Sequence[str],
         environ: Mapping[str, str],
         guard: GroupGuard,
-        tethered: bool = True,
+        folder: str | None = None,
     ) -> None:
-        """Starts the command.
+        """Starts the command; the kernel kills it when the thread that calls this ends.
 
         Args:
           environ: its whole environment.
-          tethered: whether the kernel kills it when the thread that calls this ends.
+          folder: where it runs; None for that of this process.
         """
-        tether = [*_BARE_PYTHON, str(_HERE / "tether.py"), str(os.getpid())] if tethered else []
         self._process = subprocess.Popen(
-            [*tether, *command],
+            [*_BARE_PYTHON, str(_HERE / "tether.py"), str(os.getpid()), *command],
             env=dict(environ),
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,9 +87,11 @@ class ChildProcess:
         self.pid = self._process.pid
         guard.add(self.pid)
         assert self._process.stdout is not None and self._process.stderr is not None
-        self.stdout: IO[bytes] = self._process.stdout
-        self.stderr: IO[bytes] = self._process.stderr
-        for stream in (self.stdout, self.stderr):
+        self.outputs: dict[str, IO[bytes]] = {
+            "stdout": self._process.stdout,
+            "stderr": self._process.stderr,
+        }
+        for stream in self.outputs.values():
             os.set_blocking(stream.fileno(), False)
 
     def poll(self) -> int | None:
@@ -117,5 +119,5 @@ class ChildProcess:
 
     def close(self) -> None:
         """Closes the pipes."""
-        self.stdout.close()
-        self.stderr.close()
+        for stream in self.outputs.values():
+            stream.close()

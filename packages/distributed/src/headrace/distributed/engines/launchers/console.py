@@ -24,6 +24,7 @@ class Console:
     Args:
       tasks: all that will print.
       logdir: folder that gets a file of the output of each task, "worker-0.log"; "" for none.
+      named: whether the name of a task stands before its output.
       stdout, stderr: where lines go; by default those of the process.
     """
 
@@ -31,10 +32,12 @@ class Console:
         self,
         tasks: list[Task],
         logdir: str = "",
+        named: bool = True,
         stdout: IO[str] | None = None,
         stderr: IO[str] | None = None,
     ) -> None:
         self._streams = {"stdout": stdout or sys.stdout, "stderr": stderr or sys.stderr}
+        self._named = named
         self._width = max((len(task_label(task)) for task in tasks), default=0)
         self._order = {task: i for i, task in enumerate(tasks)}
         self._partial: dict[tuple[Task, str], bytes] = {}
@@ -50,7 +53,7 @@ class Console:
             self._bar = tqdm(
                 total=self._training,
                 file=self._streams["stderr"],
-                bar_format="{n_fmt}/{total_fmt} ended [{elapsed}] {desc}",
+                bar_format="{n_fmt}/{total_fmt} ended [{elapsed}] {desc}{postfix}",
                 dynamic_ncols=True,
                 leave=False,
             )
@@ -65,6 +68,7 @@ class Console:
             lines, rest = [*lines, rest], b""
         if rest:
             self._partial[task, stream] = rest
+            self._show_progress(rest)
         for line in lines:
             # A progress bar returns to the start of its line: only its last state is of interest.
             shown = line.rstrip(b"\r").rpartition(b"\r")[2].decode(errors="replace")
@@ -93,7 +97,14 @@ class Console:
         for log in self._logs.values():
             log.close()
 
+    def _show_progress(self, rest: bytes) -> None:
+        """Shows the newest state of a task's own progress bar beside the states of the tasks."""
+        if self._bar is not None and b"\r" in rest:
+            self._bar.set_postfix_str(rest.rpartition(b"\r")[2].decode(errors="replace").strip())
+
     def _prefix(self, task: Task, stream: str) -> str:
+        if not self._named:
+            return ""
         label = f"{task_label(task):{self._width}} | "
         if not self._streams[stream].isatty() or os.environ.get("NO_COLOR"):
             return label

@@ -34,6 +34,7 @@ class JobPlan:
       restarts: how often each task is started again after it failed.
       logdir: folder for the output of each task; "" for none.
       name: of the job, where an engine names jobs.
+      env: further variables of the tasks, "NAME=VALUE".
       python: the Python that runs scripts and servers.
     """
 
@@ -47,6 +48,7 @@ class JobPlan:
     restarts: int = 3
     logdir: str = ""
     name: str = "headrace"
+    env: tuple[str, ...] = ()
     python: str = sys.executable
 
     def sizes(self) -> dict[str, int]:
@@ -63,6 +65,10 @@ class JobPlan:
         """Returns the task whose exit status is that of the job."""
         return Task("chief" if self.chief else "worker", 0)
 
+    def variables(self) -> dict[str, str]:
+        """Returns the further variables of the tasks."""
+        return dict(entry.split("=", 1) for entry in self.env)
+
     def cluster(self, addresses: list[str]) -> ClusterDef:
         """Returns the cluster whose tasks have these addresses, by rank."""
         return cluster_of_ranks(self.sizes(), addresses)
@@ -77,6 +83,9 @@ class JobPlan:
             raise _invalid(f"--ps is {self.ps}: expected at least 0")
         if self.restarts < 0:
             raise _invalid(f"--restarts is {self.restarts}: expected at least 0")
+        for entry in self.env:
+            if not entry.partition("=")[0] or "=" not in entry:
+                raise _invalid(f"--env is {entry!r}: expected NAME=VALUE")
         if self.ps_script and not self.ps:
             raise _invalid("--ps-script is given, but --ps is 0")
         if self.pass_flags and (self.chief or self.evaluator):

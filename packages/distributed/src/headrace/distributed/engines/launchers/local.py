@@ -32,8 +32,8 @@ def launch_local(plan: JobPlan, grace_s: float = GRACE_S) -> int:
         cluster = plan.cluster(addresses)
 
         def commands(task: Task, restart: int) -> tuple[Sequence[str], Mapping[str, str]]:
-            environ = os.environ | task_environment("local", cluster, task, restart)
-            return task_command(plan, cluster, task), environ
+            variables = plan.variables() | task_environment("local", cluster, task, restart)
+            return task_command(plan, cluster, task), os.environ | variables
 
         console = Console(tasks, plan.logdir)
         stack.callback(console.close)

@@ -21,7 +21,7 @@ from headrace.distributed.engines.launchers.job_plan import PS, task_label
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
-_CANNOT_RUN = (126, 127)
+CANNOT_RUN = (126, 127)  # exit statuses of commands that cannot be run
 
 WAITING, RUNNING, STOPPING = "waiting", "running", "stopping"
 ENDED, FAILED, STOPPED = "ended", "failed", "stopped"
@@ -108,10 +108,10 @@ class Supervision:
         elif status == 0:
             self.states[task] = ENDED
             done.append(Report(f"{task_label(task)} ended"))
-        elif self.restarts[task] < self._limit and status not in _CANNOT_RUN:
+        elif self.restarts[task] < self._limit and status not in CANNOT_RUN:
             self.states[task] = WAITING
-            delay = min(FIRST_DELAY_S * 2 ** self.restarts[task], LONGEST_DELAY_S)
             self.restarts[task] += 1
+            delay = delay_of_restart(self.restarts[task])
             count = f"restart {self.restarts[task]} of {self._limit} in {delay:g} s"
             done.append(Report(f"{task_label(task)} {describe_status(status)}: {count}"))
             done.append(Start(task, delay, self.restarts[task]))
@@ -132,6 +132,10 @@ class Supervision:
             ]
         name = signal.Signals(number).name
         return [Report(f"{name}: stopping all tasks"), *self._close(128 + number, number)]
+
+    def completed(self) -> list[Instruction]:
+        """The job, of which these tasks are a part, has ended elsewhere: stop them."""
+        return [] if self._closing is not None else self._close(0, signal.SIGTERM)
 
     def _conclude(self, last: Task) -> list[Instruction]:
         if self._closing is not None:
@@ -167,6 +171,11 @@ class Supervision:
         self._finished = True
         assert self._closing is not None
         return [Finish(self._closing)]
+
+
+def delay_of_restart(restart: int) -> float:
+    """Returns the seconds before a start, `restart` being 1 for the second start."""
+    return min(FIRST_DELAY_S * 2.0 ** (restart - 1), LONGEST_DELAY_S)
 
 
 def exit_status(status: int) -> int:

@@ -27,6 +27,10 @@ from headrace.distributed.engines.launchers.supervision import (
 GRACE_S = 10.0
 _CHUNK = 1 << 16
 _REFRESH_S = 1.0
+_POLL_S = 0.2
+
+# Sends a signal to a task.
+Stopper = Callable[[Task, ChildProcess, int], None]
 
 # Command and whole environment of a task, by task and number of earlier starts.
 Commands = Callable[[Task, int], tuple[Sequence[str], Mapping[str, str]]]
@@ -40,6 +44,8 @@ class Supervisor:
       commands: returns command and environment of a task that is to be started.
       console: gets output and states.
       grace_s: how long a task may take to end after SIGTERM or SIGINT before it is killed.
+      stop: sends a signal to a task; by default to its processes.
+      completed: is asked from time to time whether the job has ended elsewhere.
     """
 
     def __init__(
@@ -48,11 +54,15 @@ class Supervisor:
         commands: Commands,
         console: Console,
         grace_s: float = GRACE_S,
+        stop: Stopper = lambda task, child, number: child.kill(number),
+        completed: Callable[[], bool] | None = None,
     ) -> None:
         self._supervision = supervision
         self._commands = commands
         self._console = console
         self._grace_s = grace_s
+        self._stop = stop
+        self._completed = completed
         self._children: dict[Task, ChildProcess] = {}
         self._starts: dict[Task, tuple[float, int]] = {}
         self._kills: dict[Task, float] = {}
@@ -78,13 +88,15 @@ class Supervisor:
                 child.close()
             self._selector.close()
         supervision = self._supervision
-        self._console.report(describe_states(supervision.states, supervision.restarts))
+        if len(supervision.states) > 1:
+            self._console.report(describe_states(supervision.states, supervision.restarts))
         return self._status
 
     def _wait(self) -> None:
         now = time.monotonic()
         due = [at for at, _ in self._starts.values()] + list(self._kills.values())
-        timeout = max(0.0, min([now + _REFRESH_S, *due]) - now)
+        period = _REFRESH_S if self._completed is None else _POLL_S
+        timeout = max(0.0, min([now + period, *due]) - now)
         for key, _ in self._selector.select(timeout):
             if key.data is None:
                 os.read(key.fd, 4096)
@@ -97,6 +109,8 @@ class Supervisor:
             if status is not None:
                 self._forget(task, child)
                 self._follow(self._supervision.exited(task, status))
+        if self._completed is not None and self._completed():
+            self._follow(self._supervision.completed())
         self._follow_clock(time.monotonic())
         self._console.refresh()
 
@@ -123,7 +137,7 @@ class Supervisor:
                 case Cancel(task):
                     self._starts.pop(task, None)
                 case Stop(task, number):
-                    self._children[task].kill(number)
+                    self._stop(task, self._children[task], number)
                     if number != signal.SIGKILL:
                         self._kills[task] = now + self._grace_s
                 case Report(text):
@@ -137,7 +151,7 @@ class Supervisor:
         command, environ = self._commands(task, restart)
         child = ChildProcess(command, environ, self._guard)
         self._children[task] = child
-        for name, stream in (("stdout", child.stdout), ("stderr", child.stderr)):
+        for name, stream in child.outputs.items():
             self._selector.register(stream, selectors.EVENT_READ, (task, name))
         self._supervision.started(task)
         self._console.report(f"{task_label(task)} started (pid {child.pid})")
@@ -157,7 +171,7 @@ class Supervisor:
 
     def _forget(self, task: Task, child: ChildProcess) -> None:
         """Prints the rest of a child's output and closes its pipes."""
-        for name, stream in (("stdout", child.stdout), ("stderr", child.stderr)):
+        for name, stream in child.outputs.items():
             if stream in self._selector.get_map():
                 while self._read(stream, task, name):
                     pass
