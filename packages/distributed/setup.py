@@ -38,6 +38,8 @@ setup(
         "numpy>=2.0; python_version < '3.13'",
         "numpy>=2.1; python_version >= '3.13'",
         "protobuf>=5.29.1,<8",
+        "grpcio>=1.63; python_version < '3.13'",
+        "grpcio>=1.66.2; python_version >= '3.13'",
         "tqdm>=4.60",
     ],
 )

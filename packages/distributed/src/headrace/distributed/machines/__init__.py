@@ -1,0 +1,1 @@
+"""What master and workers decide: events in, instructions out; no I/O, no clock, no threads."""

@@ -1,0 +1,101 @@
+"""A signature that is planned: what each of its tasks registers, and the step of its master."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headrace.distributed.native.endpoint import Endpoint, Step
+from headrace.formats.proto.plan_pb2 import PartitionPlan
+from headrace.formats.proto.worker_service_pb2 import RegisterGraphRequest, TaskInstance
+
+
+@dataclass(frozen=True)
+class Names:
+    """Feeds, fetches and targets of a signature, by name."""
+
+    feeds: tuple[str, ...]
+    fetches: tuple[str, ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PlannedSignature:
+    """The plan of one signature.
+
+    Attributes:
+      number: unique in its session.
+      feed_dtypes: DataType by feed.
+    """
+
+    number: int
+    names: Names
+    plan: PartitionPlan
+    feed_dtypes: tuple[int, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that take part, in the order of the plan."""
+        return tuple(part.task for part in self.plan.partition)
+
+    def peers_of(self, task: str) -> list[str]:
+        """Returns the tasks that a task sends to or receives from."""
+        found = set()
+        for edge in self.plan.edge:
+            if task in (edge.send_task, edge.recv_task):
+                found |= {edge.send_task, edge.recv_task}
+        return sorted(found - {"", task})
+
+    def register_request(
+        self, session: int, task: str, instances: Mapping[str, TaskInstance]
+    ) -> RegisterGraphRequest:
+        """Returns what a task is asked to register.
+
+        Args:
+          instances: by name, of all tasks that take part.
+        """
+        request = RegisterGraphRequest(session=session, signature=self.number)
+        for part in self.plan.partition:
+            if part.task == task:
+                request.graph_def = part.graph_def
+        for edge in self.plan.edge:
+            if edge.send_task == task:
+                receiver = instances[edge.recv_task].incarnation if edge.recv_task else 0
+                request.destination.add(edge=edge.id, incarnation=receiver)
+        request.peer.extend(instances[peer] for peer in self.peers_of(task))
+        return request
+
+    def step(
+        self,
+        endpoint: Endpoint,
+        session: int,
+        instances: Mapping[str, TaskInstance],
+        partitions: Mapping[str, int],
+    ) -> Step:
+        """Returns the step, whose results are the fetches that are not fed.
+
+        Args:
+          partitions: by task, the numbers that registering gave.
+        """
+        place = {task: i for i, task in enumerate(self.tasks)}
+        return endpoint.make_step(
+            session,
+            [(instances[task].incarnation, task, partitions[task]) for task in self.tasks],
+            [
+                (edge.id, edge.feed, place[edge.recv_task])
+                for edge in self.plan.edge
+                if not edge.send_task
+            ],
+            [edge for edge in self.plan.fetch if edge >= 0],
+            list(self.feed_dtypes),
+        )
+
+    @property
+    def fed_fetches(self) -> list[tuple[int, int]]:
+        """Pairs (place in the fetches, number of the feed) of fetches that are fed."""
+        return [(i, -1 - edge) for i, edge in enumerate(self.plan.fetch) if edge < 0]
+
+    def fetch_dtypes(self) -> Sequence[int]:
+        """Returns the DataType of each fetch."""
+        by_edge = {edge.id: edge.dtype for edge in self.plan.edge}
+        return [by_edge[e] if e >= 0 else self.feed_dtypes[-1 - e] for e in self.plan.fetch]

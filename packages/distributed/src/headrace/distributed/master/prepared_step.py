@@ -1,0 +1,144 @@
+"""Steps of a session, as the client of this process calls them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from headrace.distributed.master.planned_signature import PlannedSignature
+from headrace.distributed.native.endpoint import Running, Step
+from headrace.distributed.traces.merge_traces import TaskTrace, merge_traces
+from headrace.formats import errors
+from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
+
+
+class StepOwner(Protocol):
+    """What a step needs of its session."""
+
+    unsettled: bool
+    timeout_ms: int
+
+    def settle(self, signature: PlannedSignature) -> None: ...
+
+    def doubt(self, signature: PlannedSignature) -> None: ...
+
+
+class PreparedStep:
+    """services.Step of a session over several tasks.
+
+    Args:
+      session: the master's.
+      signature: which is registered with its tasks.
+      step: of the endpoint.
+    """
+
+    def __init__(self, session: StepOwner, signature: PlannedSignature, step: Step) -> None:
+        self.session = session
+        self.signature = signature
+        self.step = step
+        self._fed = signature.fed_fetches
+
+    def __call__(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        session = self.session
+        if session.unsettled:
+            session.settle(self.signature)
+        try:
+            results: list[np.ndarray] = self.step.run(values, session.timeout_ms)[0]
+        except errors.OpError as error:
+            results = self._again(error, values, session.timeout_ms, False)[0]
+        return self.with_fed(results, values) if self._fed else results
+
+    def run(self, values: Sequence[np.ndarray], options: bytes) -> tuple[list[np.ndarray], bytes]:
+        """Runs the step with serialized RunOptions; services.Step.run."""
+        parsed = RunOptions.FromString(options)
+        timeout_ms = parsed.timeout_in_ms or self.session.timeout_ms
+        traced = parsed.trace_level > RunOptions.NO_TRACE
+        if self.session.unsettled:
+            self.session.settle(self.signature)
+        try:
+            results, trace = self.step.run(values, timeout_ms, traced)
+        except errors.OpError as error:
+            results, trace = self._again(error, values, timeout_ms, traced)
+        metadata = self.metadata(trace, traced, parsed.output_partition_graphs)
+        return self.with_fed(results, values), metadata
+
+    def start(self, values: Sequence[np.ndarray]) -> Running:
+        """Starts a run, which `finish` ends and Running.cancel cancels."""
+        if self.session.unsettled:
+            self.session.settle(self.signature)
+        if len(values) != len(self.signature.feed_dtypes):
+            raise errors.InvalidArgumentError(
+                None, None, f"{len(values)} values for {len(self.signature.feed_dtypes)} feeds"
+            )
+        try:
+            running = self.step.start()
+        except errors.OpError as error:
+            self._may_start_again(error)
+            running = self.step.start()
+        for i, value in enumerate(values):
+            running.feed(i, value)
+        return running
+
+    def finish(self, running: Running, values: Sequence[np.ndarray], timeout_ms: int) -> list[Any]:
+        """Returns the results of a run that `start` has started."""
+        until = time.monotonic() + timeout_ms / 1000
+        try:
+            results = []
+            for i in range(len(self.signature.plan.fetch) - len(self._fed)):
+                results.append(running.fetch(i, _left_ms(until, timeout_ms)))
+            running.finish(_left_ms(until, timeout_ms))
+        except errors.OpError as error:
+            if error.error_code in (errors.UNAVAILABLE, errors.ABORTED):
+                self.session.doubt(self.signature)
+            raise
+        return self.with_fed(results, values)
+
+    def metadata(self, trace: bytes, traced: bool, with_graphs: bool) -> bytes:
+        """Returns the serialized RunMetadata of a run."""
+        if not traced and not with_graphs:
+            return b""
+        graphs = [GraphDef.FromString(part.graph_def) for part in self.signature.plan.partition]
+        if not traced:
+            return RunMetadata(partition_graphs=graphs).SerializeToString()
+        return merge_traces([TaskTrace(trace)], graphs, with_graphs)
+
+    def with_fed(self, results: list[Any], values: Sequence[np.ndarray]) -> list[Any]:
+        """Adds the fetches that are fed."""
+        for place, feed in self._fed:
+            # A copy: the caller may modify the fed array later.
+            results.insert(place, np.array(values[feed])[()])
+        return results
+
+    def _again(self, error: errors.OpError, values: Any, timeout_ms: int, traced: bool) -> Any:
+        """Runs a step again that could not start for want of a link. Raises: the error."""
+        self._may_start_again(error)
+        return self.step.run(values, timeout_ms, traced)
+
+    def _may_start_again(self, error: errors.OpError) -> None:
+        if error.error_code not in (errors.UNAVAILABLE, errors.ABORTED):
+            raise error
+        self.session.doubt(self.signature)
+        if error.details != "not started":
+            raise error
+        self.session.settle(self.signature)
+
+    def explain(self) -> str:
+        """Returns a readable report: tasks, partitions, and the tensors between them."""
+        plan = self.signature.plan
+        lines = [f"{len(plan.partition)} tasks, {len(plan.edge)} edges"]
+        for part in plan.partition:
+            nodes = len(GraphDef.FromString(part.graph_def).node)
+            lines.append(f"  {part.task}: {nodes} nodes")
+        for edge in plan.edge:
+            source, target = edge.send_task or "client", edge.recv_task or "client"
+            lines.append(f"  edge {edge.id}: {edge.tensor}, {source} -> {target}")
+        return "\n".join(lines)
+
+
+def _left_ms(until: float, timeout_ms: int) -> int:
+    """The time limit that is left; 0 if there is none."""
+    return max(1, round((until - time.monotonic()) * 1000)) if timeout_ms else 0

@@ -1,0 +1,1 @@
+"""Calls between processes: channels, credentials, deadlines, errors, and the making of links."""

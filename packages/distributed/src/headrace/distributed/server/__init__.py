@@ -1,0 +1,1 @@
+"""A task of a cluster: worker, master, and the port that they serve."""

@@ -1,0 +1,1 @@
+"""What a task does for the masters of the cluster."""
