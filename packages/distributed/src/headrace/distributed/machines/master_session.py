@@ -258,12 +258,10 @@ class MasterSession:
             case LinkLost(name, incarnation):
                 known = self.tasks.get(name)
                 if known and known.phase is Phase.OPEN and known.incarnation == incarnation:
-                    known.phase = Phase.DOUBTED
+                    return self._doubt(known)
                 return []
             case Doubt(name):
-                if self._task(name).phase is Phase.OPEN:
-                    self._task(name).phase = Phase.DOUBTED
-                return []
+                return self._doubt(self._task(name))
             case Checked(name):
                 if self.closed:
                     return []
@@ -326,9 +324,8 @@ class MasterSession:
 
     def _register_failed(self, event: RegisterFailed) -> list[Instruction]:
         found = self._fail(event.signature, event.code, event.message)
-        task = self._task(event.task)
-        if event.code in (errors.ABORTED, errors.UNAVAILABLE) and task.phase is Phase.OPEN:
-            task.phase = Phase.DOUBTED
+        if event.code in (errors.ABORTED, errors.UNAVAILABLE):
+            found += self._doubt(self._task(event.task))
         return found
 
     def _fail(self, number: int, code: int, message: str) -> list[Instruction]:
@@ -379,6 +376,19 @@ class MasterSession:
         return self._ask(names)
 
     # ---- tasks
+
+    def _doubt(self, task: Task) -> list[Instruction]:
+        """Asks about a task before it is used again; at once if something waits to use it."""
+        if task.phase is not Phase.OPEN or self.closed:
+            return []
+        task.phase = Phase.DOUBTED
+        found: list[Instruction] = []
+        for signature in self.signatures.values():
+            if not signature.registering:
+                found += self._ask(signature.tasks)
+        for number in self.runs.values():
+            found += self._ask(self.signatures[number].tasks)
+        return found
 
     def _check_failed(self, name: str, code: int, message: str) -> list[Instruction]:
         if self.closed:
