@@ -21,11 +21,11 @@ NOT_YET = set(
     contrib.lookup.* contrib.seq2seq.* contrib.seq2seq.gather_tree contrib.seq2seq.sequence_loss
     data.experimental.* foldl foldr io.parse_sequence_example load_op_library lookup.* map_fn
     nn.bidirectional_dynamic_rnn nn.dynamic_rnn nn.raw_rnn nn.rnn_cell.assert_like_rnncell
-    nn.static_state_saving_rnn scan train.CheckpointManager train.ClusterSpec
-    train.QueueRunner train.Server train.SyncReplicasOptimizer train.add_queue_runner train.batch
+    nn.static_state_saving_rnn scan train.CheckpointManager
+    train.QueueRunner train.SyncReplicasOptimizer train.add_queue_runner train.batch
     train.batch_join train.input_producer train.limit_epochs train.maybe_batch
     train.maybe_batch_join train.maybe_shuffle_batch train.maybe_shuffle_batch_join
-    train.range_input_producer train.replica_device_setter train.shuffle_batch
+    train.range_input_producer train.shuffle_batch
     train.shuffle_batch_join train.slice_input_producer train.start_queue_runners
     train.string_input_producer""".split()
 )

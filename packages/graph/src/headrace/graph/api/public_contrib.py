@@ -130,6 +130,11 @@ _TRAINING = {
         "get_or_create_eval_step wait_for_new_checkpoint",
         "contrib.training",
     ),
+    **rows(
+        "cluster.ps_strategies",
+        "RandomStrategy GreedyLoadBalancingStrategy byte_size_load_fn",
+        "contrib.training",
+    ),
 }
 
 _RECURRENT = {

@@ -149,8 +149,15 @@ _SWITCHES = {
         "GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER",
         "version",
     ),
+}
+
+_CLUSTERS = {
     **rows("=headrace.formats.proto.cluster_pb2", "ClusterDef JobDef", "train"),
     "train.ServerDef": "=headrace.formats.proto.server_pb2",
+    "train.ClusterSpec": "cluster.cluster_spec",
+    "train.Server": "cluster.server",
+    "train.replica_device_setter": "cluster.device_setter",
+    "test.create_local_cluster": "testing.local_cluster",
 }
 
 _EXPORTED = {
@@ -181,6 +188,7 @@ TRAINING: dict[str, str] = {
     **_MESSAGES,
     **_STEPS,
     **_SESSIONS,
+    **_CLUSTERS,
     **_FILES,
     **_PROGRAMS,
 }

@@ -198,7 +198,7 @@ def _apply_scope(node: Operation, scope: Scope) -> None:
         _apply_devices(node, scope.devices)
     elif scope.device:
         node.device = merged(scope.device, node.device) if node.device else scope.device
-    if scope.colocation and "_class" not in node._attrs.values:
+    if scope.colocation:
         groups: set[str] = set()
         for other in scope.colocation:
             groups.update([g.decode() for g in other.colocation_groups()])

@@ -8,7 +8,12 @@ from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.control_flow.control_flow_ops import group, no_op
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.operation import Operation, Tensor
-from headrace.graph.framework.scopes import control_dependencies, device, name_scope
+from headrace.graph.framework.scopes import (
+    colocate_with,
+    control_dependencies,
+    device,
+    name_scope,
+)
 from headrace.graph.ops.arrays.creation import fill
 from headrace.graph.ops.queues import FIFOQueue
 from headrace.graph.ops.state import assign
@@ -94,13 +99,15 @@ class SyncReplicasOptimizer(Optimizer):
         if global_step is None:
             raise ValueError("Global step is required to check staleness")
         self._global_step = global_step
-        local_step = Variable(
-            initial_value=0,
-            trainable=False,
-            collections=[GraphKeys.LOCAL_VARIABLES],
-            dtype=global_step.dtype.base_dtype,
-            name="sync_rep_local_step",
-        )
+        # Beside an operation of the worker: a variable of its own is not on a parameter server.
+        with colocate_with(no_op()):
+            local_step = Variable(
+                initial_value=0,
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES],
+                dtype=global_step.dtype.base_dtype,
+                name="sync_rep_local_step",
+            )
         self.local_step_init_op = assign(local_step, global_step)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         with name_scope(None, self._name):

@@ -1,0 +1,1 @@
+"""Clusters: their description, servers of tasks, and devices of replicas."""
