@@ -20,7 +20,7 @@ from headrace.distributed.master.planned_signature import Names, PlannedSignatur
 from headrace.distributed.master.planning import SignaturePlanner
 from headrace.distributed.master.prepared_step import PreparedStep
 from headrace.distributed.master.task_calls import TaskCalls
-from headrace.distributed.native.endpoint import Step
+from headrace.distributed.native.step import Step
 from headrace.distributed.rpc.daemon_threads import DaemonThreads
 from headrace.distributed.rpc.deadline import Deadline, operation_timeout_s
 from headrace.distributed.rpc.links import Links

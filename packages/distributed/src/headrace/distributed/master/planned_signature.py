@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headrace.distributed.native.endpoint import Endpoint, Step
+from headrace.distributed.native.endpoint import Endpoint
+from headrace.distributed.native.step import Step
 from headrace.formats.proto.plan_pb2 import PartitionPlan
 from headrace.formats.proto.worker_service_pb2 import RegisterGraphRequest, TaskInstance
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from headrace.distributed.master.planned_signature import PlannedSignature
-from headrace.distributed.native.endpoint import Running, Step
+from headrace.distributed.native.step import Running, Step
 from headrace.distributed.traces.merge_traces import TaskTrace, merge_traces
 from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
