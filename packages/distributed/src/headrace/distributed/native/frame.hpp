@@ -5,17 +5,19 @@
 
 namespace headrace::distributed {
 
-constexpr uint32_t kFrameMagic = 0x31465248;  // "HRF1"
-constexpr uint64_t kMaxTextBytes = 256u << 20;
+constexpr uint32_t kFrameMagic = 0x31465248;      // "HRF1"
+constexpr uint64_t kMaxDoneBytes = 256u << 20;    // with the trace of a run
+constexpr uint64_t kMaxMessageBytes = 64u << 10;  // of an error; longer ones are cut
+constexpr uint64_t kMaxPrefixBytes = 4096;        // of a tensor, beyond its elements
 
 enum class FrameType : uint8_t {
   kRun = 1,    // master to worker: run the partition `edge` as (session, step)
-  kCall,       // client to master: run the callable `edge`; `iteration`: its time limit in ms
+  kCall,       // client to master: run the callable `edge`
   kTensor,     // a value of the step, by edge, frame and iteration
   kDone,       // the end of a run or call; `extra`: its code
   kAbort,      // end the step with the code `extra`
   kPing,       // answered by kPong
-  kPong,       //
+  kPong,       // also sent unasked, as a heartbeat
   kBlock,      // a block of shared memory, `edge`, of `extra` bytes; its descriptor comes along
   kDropBlock,  // the sender does not use the block `edge` any longer
   kBye,        // the peer ends in good order
@@ -45,13 +47,22 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 64, "the header is part of the protocol");
 
+inline uint64_t max_payload(FrameType type, uint64_t max_tensor_bytes) {
+  switch (type) {
+    case FrameType::kTensor:
+      return max_tensor_bytes > UINT64_MAX - kMaxPrefixBytes ? UINT64_MAX
+                                                             : max_tensor_bytes + kMaxPrefixBytes;
+    case FrameType::kDone: return kMaxDoneBytes;
+    case FrameType::kAbort: return kMaxMessageBytes;
+    default: return 0;
+  }
+}
+
 // Null: valid; otherwise what is wrong.
 inline const char* header_error(const FrameHeader& h, uint64_t max_tensor_bytes) {
   if (h.magic != kFrameMagic) return "bytes that are no frame";
   if (uint8_t(h.type) < 1 || h.type > FrameType::kLast) return "a frame of unknown type";
-  const uint64_t limit =
-      h.type == FrameType::kTensor ? max_tensor_bytes + 4096 : kMaxTextBytes;
-  if (h.length > limit) return "a frame that is too long";
+  if (h.length > max_payload(h.type, max_tensor_bytes)) return "a frame that is too long";
   return nullptr;
 }
 

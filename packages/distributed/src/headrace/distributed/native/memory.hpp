@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -17,7 +19,26 @@ struct Memory {
   void (*release)(hr_buffer*);
   hr_code (*set_string)(hr_string*, const char* data, size_t size);
   hr_buffer* (*wrap)(void* data, int64_t bytes, void (*release_memory)(void*), void* argument);
+
+  bool operator==(const Memory& o) const {
+    return allocate == o.allocate && retain == o.retain && release == o.release &&
+           set_string == o.set_string && wrap == o.wrap;
+  }
 };
+
+// The memory of a worker. It lives as long as the process: values outlive endpoints and workers.
+// Workers of one runtime have the same, so that tensors pass between them by reference.
+inline const Memory* worker_memory(const hr_worker& worker) {
+  static std::mutex lock;
+  static auto* known = new std::deque<Memory>();
+  const Memory memory{worker.allocate, worker.retain, worker.release, worker.set_string,
+                      worker.wrap};
+  std::lock_guard<std::mutex> hold(lock);
+  for (const Memory& other : *known)
+    if (other == memory) return &other;
+  known->push_back(memory);
+  return &known->back();
+}
 
 // ---- the memory of a process without a worker, such as a client ---------------------------------
 
@@ -50,6 +71,17 @@ inline PlainBuffer* plain_new(int64_t bytes) {
   return made;
 }
 
+// A buffer of bytes that need no alignment.
+inline PlainBuffer* plain_text(const char* data, size_t size) {
+  if (size > size_t(1) << 46) return nullptr;
+  void* memory = std::malloc(sizeof(PlainBuffer) + size);
+  if (!memory) return nullptr;
+  auto* made = new (memory) PlainBuffer();
+  made->data = made + 1;
+  std::memcpy(made->data, data, size);
+  return made;
+}
+
 inline const Memory* plain_memory() {
   static const Memory memory = {
       [](hr_tensor* t) -> hr_code {
@@ -71,16 +103,13 @@ inline const Memory* plain_memory() {
         return HR_OK;
       },
       [](hr_buffer* b) {
-        if (b) reinterpret_cast<PlainBuffer*>(b)->references.fetch_add(1, std::memory_order_relaxed);
+        if (b)
+          reinterpret_cast<PlainBuffer*>(b)->references.fetch_add(1, std::memory_order_relaxed);
       },
       plain_release,
       [](hr_string* s, const char* data, size_t size) -> hr_code {
         PlainBuffer* made = nullptr;
-        if (size) {
-          made = plain_new(int64_t(size));
-          if (!made) return HR_RESOURCE_EXHAUSTED;
-          std::memcpy(made->data, data, size);
-        }
+        if (size && !(made = plain_text(data, size))) return HR_RESOURCE_EXHAUSTED;
         plain_release(s->owner);
         s->owner = reinterpret_cast<hr_buffer*>(made);
         s->data = made ? static_cast<const char*>(made->data) : nullptr;
@@ -99,7 +128,8 @@ inline const Memory* plain_memory() {
   return &memory;
 }
 
-// ---- a tensor and its reference -------------------------------------------------------------------
+// ---- a tensor and its reference
+// -------------------------------------------------------------------
 
 class Value {
  public:
@@ -109,9 +139,8 @@ class Value {
     if (this != &other) {
       reset();
       tensor = other.tensor;
-      memory = other.memory;
-      exclusive = other.exclusive;
-      other.memory = nullptr;
+      memory = std::exchange(other.memory, nullptr);
+      exclusive = std::exchange(other.exclusive, false);
     }
     return *this;
   }
@@ -120,15 +149,20 @@ class Value {
   ~Value() { reset(); }
 
   // A further reference to a tensor that has an owner.
-  static Value shared(const hr_tensor& tensor, const Memory* memory) {
+  static Value shared(const hr_tensor& tensor, const Memory* memory) noexcept {
     Value made;
     made.tensor = tensor;
     made.memory = memory;
     memory->retain(tensor.owner);
     return made;
   }
+  // The same where the receiver has another kind of memory; empty: no memory.
+  static Value shared_into(const hr_tensor& tensor, const Memory* from, const Memory* to) noexcept {
+    if (from == to) return shared(tensor, to);
+    return tensor.dtype == HR_STRING ? copied_strings(tensor, to) : wrapped(tensor, from, to);
+  }
   // dtype, rank and dims of `like`; false: no memory.
-  bool allocate(const hr_tensor& like, const Memory* from) {
+  bool allocate(const hr_tensor& like, const Memory* from) noexcept {
     reset();
     tensor = like;
     tensor.owner = nullptr;
@@ -140,7 +174,7 @@ class Value {
   }
   void take(Value& other) noexcept { *this = std::move(other); }
   bool empty() const { return !memory; }
-  void reset() {
+  void reset() noexcept {
     if (memory) memory->release(tensor.owner);
     memory = nullptr;
     exclusive = false;
@@ -149,6 +183,36 @@ class Value {
   hr_tensor tensor{};
   const Memory* memory = nullptr;  // null: there is no value
   bool exclusive = false;          // no other reference exists
+
+ private:
+  static Value wrapped(const hr_tensor& tensor, const Memory* from, const Memory* to) noexcept {
+    Value made;
+    auto* kept = new (std::nothrow) Value(shared(tensor, from));
+    if (!kept) return made;
+    hr_buffer* owner = to->wrap(
+        tensor.data, tensor.bytes, [](void* argument) { delete static_cast<Value*>(argument); },
+        kept);
+    if (!owner) {
+      delete kept;
+      return made;
+    }
+    made.tensor = tensor;
+    made.tensor.owner = owner;
+    made.memory = to;
+    return made;
+  }
+  static Value copied_strings(const hr_tensor& tensor, const Memory* to) noexcept {
+    Value made;
+    if (!made.allocate(tensor, to)) return made;
+    auto* from = static_cast<const hr_string*>(tensor.data);
+    auto* strings = static_cast<hr_string*>(made.tensor.data);
+    for (int64_t i = 0, n = hr_elements(&tensor); i < n; ++i)
+      if (to->set_string(&strings[i], from[i].data, from[i].size) != HR_OK) {
+        made.reset();
+        break;
+      }
+    return made;
+  }
 };
 
 }  // namespace headrace::distributed

@@ -1,5 +1,6 @@
 # cython: language_level=3
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libcpp cimport bool as cbool
 
 cdef extern from "headrace/worker.h" nogil:
     ctypedef int32_t hr_dtype
@@ -19,8 +20,10 @@ cdef extern from "headrace/worker.h" nogil:
         size_t size
         hr_buffer* owner
     ctypedef struct hr_worker:
-        pass
+        uint32_t size
+        uint32_t abi
     int HR_MAX_RANK
+    int HR_WORKER_ABI
     hr_code HR_OK
     hr_code HR_CANCELLED
     hr_code HR_DEADLINE_EXCEEDED
@@ -33,13 +36,13 @@ cdef extern from "native/memory.hpp" namespace "headrace::distributed" nogil:
         hr_code (*set_string)(hr_string*, const char*, size_t)
     cdef cppclass Value:
         Value()
-        bint allocate(const hr_tensor&, const Memory*)
+        cbool allocate(const hr_tensor&, const Memory*)
         void take(Value&)
-        bint empty()
+        cbool empty()
         void reset()
         hr_tensor tensor
         const Memory* memory
-        bint exclusive
+        cbool exclusive
 
 cdef extern from "native/tensor_payload.hpp" namespace "headrace::distributed" nogil:
     bint is_sendable(hr_dtype)

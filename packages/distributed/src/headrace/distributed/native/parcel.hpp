@@ -2,41 +2,32 @@
 // tensors by reference.
 #pragma once
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "native/link.hpp"
 #include "native/tensor_payload.hpp"
+#include "native/unique_fd.hpp"
 
 namespace headrace::distributed {
 
 constexpr int64_t kCopiedBelow = 16384;
 
-struct Parcel {
+class Parcel {
+ public:
   struct Piece {
-    size_t begin = 0, end = 0;  // of `bytes`, if there is no value
+    size_t begin = 0, end = 0;  // of the bytes, if there is no value
     Value value;                // or its elements
-    int fd = -1;                // passes with the first byte; owned
+    UniqueFd fd;                // passes with the first byte
     size_t size() const { return value.empty() ? end - begin : size_t(value.tensor.bytes); }
   };
 
-  std::string bytes;
-  std::vector<Piece> pieces;
-  size_t piece = 0, done = 0;  // how far it is written
-
-  Parcel() = default;
-  Parcel(Parcel&&) = default;
-  Parcel& operator=(Parcel&&) = default;
-  ~Parcel() {
-    for (Piece& p : pieces)
-      if (p.fd >= 0) ::close(p.fd);
-  }
-
   const char* data(const Piece& p) const {
-    return p.value.empty() ? bytes.data() + p.begin : static_cast<const char*>(p.value.tensor.data);
+    return p.value.empty() ? bytes_.data() + p.begin
+                           : static_cast<const char*>(p.value.tensor.data);
   }
 
   // Appends a message whose elements, if any, go along.
@@ -45,22 +36,23 @@ struct Parcel {
     const hr_tensor* t = message.value;
     if (!t) {
       header.length = message.text_size;
-      append(header);
-      bytes.append(message.text ? message.text : "", message.text_size);
+      append(&header, sizeof header);
+      append(message.text, message.text_size);
       return close_text();
     }
-    const size_t elements = t->dtype == HR_STRING ? string_payload_size(*t) : size_t(t->bytes);
-    header.length = prefix_size(t->rank) + elements;
-    append(header);
-    append_prefix(bytes, *t);
-    if (t->dtype == HR_STRING) {
-      append_strings(bytes, *t);
+    const bool strings = t->dtype == HR_STRING;
+    header.length = prefix_size(t->rank) + (strings ? string_payload_size(*t) : size_t(t->bytes));
+    append(&header, sizeof header);
+    append_prefix(bytes_, *t);
+    if (strings) {
+      append_strings(bytes_, *t);
     } else if (t->bytes < kCopiedBelow) {
-      bytes.append(static_cast<const char*>(t->data), elements);
+      append(t->data, size_t(t->bytes));
     } else {
       close_text();
       pieces.emplace_back();
       pieces.back().value = Value::shared(*t, memory);
+      size_ += size_t(t->bytes);
       return;
     }
     close_text();
@@ -71,35 +63,31 @@ struct Parcel {
     FrameHeader header = message.header;
     header.flags |= kShared;
     header.length = prefix_size(message.value->rank) + sizeof block;
-    append(header);
-    append_prefix(bytes, *message.value);
-    bytes.append(reinterpret_cast<const char*>(&block), sizeof block);
+    append(&header, sizeof header);
+    append_prefix(bytes_, *message.value);
+    append(&block, sizeof block);
     close_text();
   }
 
-  void add_block(uint64_t block, int64_t capacity, int fd) {
+  void add_block(uint64_t block, int64_t capacity, UniqueFd&& fd) {
     FrameHeader header;
     header.type = FrameType::kBlock;
     header.edge = int64_t(block);
     header.extra = capacity;
-    close_text();
-    const size_t begin = bytes.size();
-    append(header);
-    Piece piece;
-    piece.begin = begin;
-    piece.end = bytes.size();
-    piece.fd = fd;
-    pieces.push_back(std::move(piece));
+    append(&header, sizeof header);
+    new_piece();
+    pieces.back().fd = std::move(fd);
   }
 
   void add_drop(uint64_t block) {
     FrameHeader header;
     header.type = FrameType::kDropBlock;
     header.edge = int64_t(block);
-    append(header);
+    append(&header, sizeof header);
     close_text();
   }
 
+  size_t size() const { return size_; }
   bool over() const { return piece == pieces.size(); }
 
   // Skips what was written.
@@ -111,34 +99,75 @@ struct Parcel {
         return;
       }
       n -= rest;
-      finish_piece();
+      pieces[piece].value.reset();
+      ++piece;
+      done = 0;
     }
   }
-  void finish_piece() {
-    pieces[piece].value.reset();
-    ++piece;
-    done = 0;
-  }
+
+  std::vector<Piece> pieces;
+  size_t piece = 0, done = 0;  // how far it is written
+  Parcel* next = nullptr;      // of the queue
 
  private:
-  void append(const FrameHeader& header) {
-    bytes.append(reinterpret_cast<const char*>(&header), sizeof header);
+  void append(const void* data, size_t size) {
+    if (size) bytes_.append(static_cast<const char*>(data), size);
   }
   // Extends the last piece to the end of the bytes, or begins one.
   void close_text() {
-    if (!pieces.empty() && pieces.back().value.empty() && pieces.back().fd < 0) {
-      pieces.back().end = bytes.size();
-      return;
-    }
-    size_t begin = 0;
-    for (const Piece& p : pieces)
-      if (p.value.empty() && p.end > begin) begin = p.end;
-    if (begin == bytes.size()) return;
-    Piece piece;
-    piece.begin = begin;
-    piece.end = bytes.size();
-    pieces.push_back(std::move(piece));
+    if (pieces.empty() || !pieces.back().value.empty() || pieces.back().fd) return new_piece();
+    size_ += bytes_.size() - in_pieces_;
+    pieces.back().end = in_pieces_ = bytes_.size();
   }
+  void new_piece() {
+    if (in_pieces_ == bytes_.size()) return;
+    pieces.emplace_back();
+    pieces.back().begin = in_pieces_;
+    pieces.back().end = bytes_.size();
+    size_ += bytes_.size() - in_pieces_;
+    in_pieces_ = bytes_.size();
+  }
+
+  std::string bytes_;
+  size_t in_pieces_ = 0;  // bytes that belong to a piece
+  size_t size_ = 0;
+};
+
+// Parcels to write, first in, first out. It allocates nothing.
+class ParcelQueue {
+ public:
+  ParcelQueue() = default;
+  ParcelQueue(const ParcelQueue&) = delete;
+  ParcelQueue& operator=(const ParcelQueue&) = delete;
+  ~ParcelQueue() {
+    while (first_) pop();
+  }
+
+  bool empty() const { return !first_; }
+  Parcel* front() { return first_; }
+  size_t bytes() const { return bytes_; }  // of parcels that are not written to the end
+  void push(std::unique_ptr<Parcel> parcel) {
+    bytes_ += parcel->size();
+    Parcel* added = parcel.release();
+    (first_ ? last_->next : first_) = added;
+    last_ = added;
+  }
+  std::unique_ptr<Parcel> pop() {
+    std::unique_ptr<Parcel> taken(first_);
+    first_ = taken->next;
+    taken->next = nullptr;
+    bytes_ -= taken->size();
+    return taken;
+  }
+  void swap(ParcelQueue& other) {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+ private:
+  Parcel *first_ = nullptr, *last_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 }  // namespace headrace::distributed

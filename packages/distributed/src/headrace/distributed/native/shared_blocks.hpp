@@ -6,20 +6,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "native/memory.hpp"
+#include "native/unique_fd.hpp"
 
 namespace headrace::distributed {
 
-constexpr size_t kBlockHead = 4096;           // the flag; elements begin at the next page
-constexpr int64_t kSharedFrom = 64 << 10;     // smaller tensors pass through the socket
-constexpr int64_t kSharedLimit = 4ll << 30;   // of one direction of a link
+constexpr size_t kBlockHead = 4096;              // the flag; elements begin at the next page
+constexpr int64_t kSharedFrom = 64 << 10;        // smaller tensors pass through the socket
+constexpr int64_t kSharedLimit = 4ll << 30;      // of one direction of a link
+constexpr size_t kMaxBlocks = 256;               // of one direction: maps and descriptors are few
+constexpr int64_t kKeepIdleNs = 30'000'000'000;  // a block that nobody used for that long is freed
 
 class MappedBlock {
  public:
@@ -29,14 +33,22 @@ class MappedBlock {
   MappedBlock& operator=(const MappedBlock&) = delete;
 
   std::atomic<uint32_t>& in_use() { return *reinterpret_cast<std::atomic<uint32_t>*>(memory_); }
+  bool free() { return !in_use().load(std::memory_order_acquire); }
   char* elements() { return memory_ + kBlockHead; }
   int64_t capacity() const { return int64_t(size_ - kBlockHead); }
+
+  std::atomic<bool> held{false};  // on the receiver's side: a value uses it
 
   // Null: the descriptor cannot be mapped as a block of that many bytes.
   static std::shared_ptr<MappedBlock> map(int fd, size_t size) {
     void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) return nullptr;
-    return std::make_shared<MappedBlock>(memory, size);
+    try {
+      return std::make_shared<MappedBlock>(memory, size);
+    } catch (const std::bad_alloc&) {
+      munmap(memory, size);
+      return nullptr;
+    }
   }
 
  private:
@@ -49,69 +61,82 @@ class SendBlocks {
  public:
   struct Taken {
     uint64_t number = 0;
-    char* elements = nullptr;  // null: there is no block
-    int new_fd = -1;           // to pass, and close
-    int64_t capacity = 0;
-    std::vector<uint64_t> dropped;  // blocks that are no longer used
+    std::shared_ptr<MappedBlock> block;  // null: there is none
+    UniqueFd fd;                         // of a new block, to pass
   };
 
-  Taken take(int64_t bytes) {
+  // A block for that many bytes, marked as in use. Blocks that are given up go into the empty
+  // `dropped`.
+  Taken take(int64_t bytes, int64_t now, std::vector<uint64_t>& dropped) {
     Taken taken;
     Block* best = nullptr;
-    for (Block& block : blocks_)
-      if (block.mapped->capacity() >= bytes && block.mapped->capacity() <= 4 * bytes + 4096 &&
-          !block.mapped->in_use().load(std::memory_order_acquire) &&
-          (!best || block.mapped->capacity() < best->mapped->capacity()))
+    blocks_.reserve(kMaxBlocks);  // nothing below fails for lack of memory
+    for (Block& block : blocks_) {
+      const int64_t capacity = block.mapped->capacity();
+      if (capacity >= bytes && capacity <= 4 * bytes + 4096 &&
+          (!best || capacity < best->mapped->capacity()) && block.mapped->free())
         best = &block;
+    }
     if (!best) {
-      drop_until(kSharedLimit - bytes, taken.dropped);
-      best = create(bytes, &taken.new_fd);
+      if (total_ + bytes > kSharedLimit || blocks_.size() >= kMaxBlocks)
+        drop_free(kSharedLimit - bytes, kMaxBlocks - 1, INT64_MAX, dropped);
+      best = create(bytes, &taken.fd);
       if (!best) return taken;
     }
+    best->used_ns = now;
     best->mapped->in_use().store(1, std::memory_order_relaxed);
     taken.number = best->number;
-    taken.elements = best->mapped->elements();
-    taken.capacity = best->mapped->capacity();
+    taken.block = best->mapped;
     return taken;
+  }
+
+  // Gives up blocks that nobody has used since then.
+  void drop_idle(int64_t since_ns, std::vector<uint64_t>& dropped) {
+    drop_free(0, 0, since_ns, dropped);
+  }
+  void clear() {
+    blocks_.clear();
+    total_ = 0;
   }
 
  private:
   struct Block {
     uint64_t number;
     std::shared_ptr<MappedBlock> mapped;
+    int64_t used_ns;
   };
 
-  Block* create(int64_t bytes, int* fd) {
-    if (total_ + bytes > kSharedLimit) return nullptr;
+  Block* create(int64_t bytes, UniqueFd* fd) {
+    if (total_ + bytes > kSharedLimit || blocks_.size() >= kMaxBlocks) return nullptr;
     const size_t page = 4096;
     const size_t size = kBlockHead + (size_t(bytes) + page - 1) / page * page;
-    const int made = memfd_create("headrace-block", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (made < 0) return nullptr;
+    UniqueFd made(memfd_create("headrace-block", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (!made) return nullptr;
     // fallocate: a full memory is an error here, not a SIGBUS at the first touch.
-    std::shared_ptr<MappedBlock> mapped;
-    if (fallocate(made, 0, 0, off_t(size)) == 0 &&
-        fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-      mapped = MappedBlock::map(made, size);
-    if (!mapped) {
-      ::close(made);
+    int failed;
+    while ((failed = fallocate(made.get(), 0, 0, off_t(size))) && errno == EINTR) {}
+    if (failed || fcntl(made.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
       return nullptr;
-    }
-    *fd = made;
+    std::shared_ptr<MappedBlock> mapped = MappedBlock::map(made.get(), size);
+    if (!mapped) return nullptr;
+    *fd = std::move(made);
     total_ += mapped->capacity();
-    blocks_.push_back({++last_, std::move(mapped)});
+    blocks_.push_back({++last_, std::move(mapped), 0});
     return &blocks_.back();
   }
 
-  void drop_until(int64_t limit, std::vector<uint64_t>& dropped) {
-    for (size_t i = 0; i < blocks_.size() && total_ > limit;) {
-      if (blocks_[i].mapped->in_use().load(std::memory_order_acquire)) {
-        ++i;
-        continue;
-      }
-      total_ -= blocks_[i].mapped->capacity();
-      dropped.push_back(blocks_[i].number);
-      blocks_.erase(blocks_.begin() + ptrdiff_t(i));
-    }
+  // Drops free blocks that were not used since then, until only so many bytes and blocks are left.
+  void drop_free(int64_t bytes, size_t count, int64_t since_ns, std::vector<uint64_t>& dropped) {
+    dropped.reserve(blocks_.size());
+    auto kept = std::remove_if(blocks_.begin(), blocks_.end(), [&](Block& block) {
+      if ((total_ <= bytes && blocks_.size() - dropped.size() <= count) ||
+          block.used_ns >= since_ns || !block.mapped->free())
+        return false;
+      total_ -= block.mapped->capacity();
+      dropped.push_back(block.number);
+      return true;
+    });
+    blocks_.erase(kept, blocks_.end());
   }
 
   std::vector<Block> blocks_;
@@ -122,45 +147,52 @@ class SendBlocks {
 // The blocks of the other side, mapped here. Values keep theirs mapped.
 class ReceivedBlocks {
  public:
-  // Null: mapped; otherwise what is wrong. The descriptor is not closed.
-  const char* add(uint64_t number, int64_t capacity, int fd) {
+  // Null: mapped; otherwise what is wrong.
+  const char* add(uint64_t number, int64_t capacity, const UniqueFd& fd) {
     struct stat info;
-    if (capacity < 0 || capacity > kSharedLimit || fstat(fd, &info) != 0 ||
+    if (capacity < 0 || capacity > kSharedLimit || fstat(fd.get(), &info) != 0 ||
         info.st_size < int64_t(kBlockHead) + capacity)
       return "a block of shared memory of another size than announced";
-    const int seals = fcntl(fd, F_GET_SEALS);
+    const int seals = fcntl(fd.get(), F_GET_SEALS);
     if (seals < 0 || !(seals & F_SEAL_SHRINK))  // a peer that shrinks it would kill this process
       return "a block of shared memory that is not sealed";
-    auto mapped = MappedBlock::map(fd, kBlockHead + size_t(capacity));
+    if (blocks_.size() >= kMaxBlocks || total_ + capacity > 2 * kSharedLimit)
+      return "more blocks of shared memory than a link may have";
+    if (blocks_.count(number)) return "a block of shared memory twice";
+    auto mapped = MappedBlock::map(fd.get(), kBlockHead + size_t(capacity));
     if (!mapped) return "a block of shared memory that cannot be mapped";
+    total_ += capacity;
     blocks_[number] = std::move(mapped);
     return nullptr;
   }
-  void drop(uint64_t number) { blocks_.erase(number); }
+  void drop(uint64_t number) {
+    auto found = blocks_.find(number);
+    if (found == blocks_.end()) return;
+    total_ -= found->second->capacity();
+    blocks_.erase(found);
+  }
+  void clear() {
+    blocks_.clear();
+    total_ = 0;
+  }
 
+  // Null: the value, which has dtype and shape, has the elements of the block; or it is empty, as
+  // there is no memory. Otherwise what is wrong.
   const char* use(uint64_t number, int64_t bytes, const Memory* memory, Value* value) {
     auto found = blocks_.find(number);
     if (found == blocks_.end() || bytes > found->second->capacity())
       return "a tensor in a block of shared memory that does not exist";
-    struct Hold {
-      std::shared_ptr<MappedBlock> block;
-    };
-    auto* hold = new (std::nothrow) Hold{found->second};
-    hr_buffer* buffer =
-        hold ? memory->wrap(
-                   found->second->elements(), bytes,
-                   [](void* argument) {
-                     auto* held = static_cast<Hold*>(argument);
-                     held->block->in_use().store(0, std::memory_order_release);
-                     delete held;
-                   },
-                   hold)
-             : nullptr;
+    MappedBlock& block = *found->second;
+    if (block.held.exchange(true)) return "two tensors in one block of shared memory";
+    auto* hold = new (std::nothrow) Hold{found->second, getpid()};
+    hr_buffer* buffer = hold ? memory->wrap(block.elements(), bytes, Hold::free, hold) : nullptr;
     if (!buffer) {
       delete hold;
-      return "no memory for a tensor in shared memory";
+      block.held = false;
+      block.in_use().store(0, std::memory_order_release);
+      return nullptr;
     }
-    value->tensor.data = found->second->elements();
+    value->tensor.data = block.elements();
     value->tensor.bytes = bytes;
     value->tensor.owner = buffer;
     value->memory = memory;
@@ -168,7 +200,24 @@ class ReceivedBlocks {
   }
 
  private:
+  // The block of a value.
+  struct Hold {
+    std::shared_ptr<MappedBlock> block;
+    pid_t pid;
+
+    static void free(void* argument) {
+      auto* hold = static_cast<Hold*>(argument);
+      // A forked child drops its copy of the value; its parent still uses the block.
+      if (hold->pid == getpid()) {
+        hold->block->held = false;
+        hold->block->in_use().store(0, std::memory_order_release);
+      }
+      delete hold;
+    }
+  };
+
   std::unordered_map<uint64_t, std::shared_ptr<MappedBlock>> blocks_;
+  int64_t total_ = 0;
 };
 
 }  // namespace headrace::distributed

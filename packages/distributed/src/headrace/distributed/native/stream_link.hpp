@@ -1,6 +1,7 @@
 // A link whose bytes somebody else carries, such as a stream of gRPC.
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 
 #include "native/byte_link.hpp"
@@ -9,68 +10,85 @@ namespace headrace::distributed {
 
 class StreamLink : public ByteLink {
  public:
-  explicit StreamLink(std::shared_ptr<Receiver> receiver) : ByteLink(std::move(receiver), false) {}
+  explicit StreamLink(const std::shared_ptr<Receiver>& receiver) : ByteLink(receiver, false) {}
 
   const char* plane() const override { return "stream"; }
 
-  void close(const std::string& reason) override {
-    {
-      std::lock_guard<std::mutex> hold(lock_);
-      dead = true;
-      if (reason_.empty()) reason_ = reason;
-    }
-    ready_.notify_all();
-    report_lost(reason);
-  }
-
-  std::string reason() {
-    std::lock_guard<std::mutex> hold(lock_);
-    return reason_;
-  }
-
   enum Next { kBytes, kNothingYet, kClosed };
 
-  // Waits for bytes to carry, and takes at most `limit` of them.
+  // Waits for bytes to carry, and takes at most `limit` of them into the empty `chunk`. What was
+  // sent before the end, a farewell above all, still goes out.
   Next take(std::string& chunk, size_t limit, int64_t wait_ns) {
+    ParcelQueue taken;  // freed without the lock
     std::unique_lock<std::mutex> hold(lock_);
     ready_.wait_for(hold, std::chrono::nanoseconds(wait_ns),
-                    [this] { return dead || !out_.empty(); });
-    if (dead && out_.empty()) return kClosed;  // what was sent before, a farewell above all, goes out
-    while (!out_.empty() && chunk.size() < limit) {
-      Parcel& parcel = out_.front();
+                    [this] { return dead || !queue_.empty(); });
+    if (queue_.empty()) return dead ? kClosed : kNothingYet;
+    size_t size = 0;
+    for (Parcel* p = queue_.front(); p && size < limit; p = p->next) size += p->size();
+    chunk.reserve(std::min(size, limit));  // nothing below fails for lack of memory
+    while (!queue_.empty() && chunk.size() < limit) {
+      Parcel& parcel = *queue_.front();
       while (!parcel.over() && chunk.size() < limit) {
         const Parcel::Piece& piece = parcel.pieces[parcel.piece];
         const size_t n = std::min(limit - chunk.size(), piece.size() - parcel.done);
         chunk.append(parcel.data(piece) + parcel.done, n);
         parcel.advance(n);
       }
-      if (parcel.over()) out_.pop_front();
+      if (parcel.over()) taken.push(queue_.pop());
     }
     counts.bytes_sent.fetch_add(int64_t(chunk.size()), std::memory_order_relaxed);
-    return chunk.empty() ? kNothingYet : kBytes;
+    return kBytes;
   }
 
-  // Bytes that arrived, in order; one thread at a time.
+  // Bytes that arrived, in order.
   void feed(const char* data, size_t n) {
+    std::lock_guard<std::mutex> hold(feed_lock_);
     if (dead) return;
-    if (const char* error = received(data, n)) close(std::string("the peer sent ") + error);
+    const char* error;
+    try {
+      error = received(data, n);
+    } catch (const std::exception&) { return fail("there is no memory to read from it"); }
+    if (!error) return;
+    char text[160];
+    std::snprintf(text, sizeof text, "the peer sent %s", error);
+    fail(text);
+  }
+
+  void release() noexcept override {
+    ParcelQueue dropped;
+    std::lock_guard<std::mutex> hold(lock_);
+    if (queue_.bytes() > kFarewellBytes) dropped.swap(queue_);
   }
 
  protected:
-  void submit(Parcel&& parcel) override {
+  void submit(std::unique_ptr<Parcel> parcel) override {
+    size_t waiting;
     {
       std::lock_guard<std::mutex> hold(lock_);
       if (dead) return;
-      out_.push_back(std::move(parcel));
+      waiting = queue_.bytes();
+      queue_.push(std::move(parcel));
     }
     ready_.notify_one();
+    end_beyond_limit(waiting);
+  }
+  bool is_writing() override {
+    std::lock_guard<std::mutex> hold(lock_);
+    return !queue_.empty();
+  }
+  void stop() noexcept override {
+    { std::lock_guard<std::mutex> hold(lock_); }  // a thread that is about to wait sees the end
+    ready_.notify_all();
+    if (auto receiver = receiver_.lock()) receiver->on_dead();
   }
 
  private:
-  std::mutex lock_;
+  static constexpr size_t kFarewellBytes = 1 << 20;
+
+  std::mutex feed_lock_, lock_;
   std::condition_variable ready_;
-  std::deque<Parcel> out_;
-  std::string reason_;
+  ParcelQueue queue_;
 };
 
 }  // namespace headrace::distributed

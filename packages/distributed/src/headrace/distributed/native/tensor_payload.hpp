@@ -37,16 +37,18 @@ inline void append_strings(std::string& out, const hr_tensor& t) {
     const uint64_t size = strings[i].size;
     out.append(reinterpret_cast<const char*>(&size), 8);
   }
-  for (int64_t i = 0; i < n; ++i) out.append(strings[i].data, strings[i].size);
+  for (int64_t i = 0; i < n; ++i)
+    if (strings[i].size) out.append(strings[i].data, strings[i].size);
 }
 
+// Handles of resources and variants mean nothing in another task.
 inline bool is_sendable(hr_dtype dtype) {
   return dtype > HR_INVALID && dtype < 32 && dtype != HR_RESOURCE && dtype != HR_VARIANT &&
          hr_dtype_size(dtype) > 0;
 }
 
-// Reads dtype and dims of a prefix of which `size` bytes are there. Null: read, and `bytes` is the
-// size of the elements (of a string tensor: their number); otherwise what is wrong.
+// Reads a prefix, whose rank was checked. Null: read, and `bytes` is the size of the elements (of a
+// string tensor: their number); otherwise what is wrong.
 inline const char* read_prefix(const char* data, hr_tensor* t, int64_t* bytes) {
   TensorPrefix prefix;
   std::memcpy(&prefix, data, sizeof prefix);
@@ -65,21 +67,36 @@ inline const char* read_prefix(const char* data, hr_tensor* t, int64_t* bytes) {
   return nullptr;
 }
 
-// Null: the strings were read into an allocated tensor.
-inline const char* read_strings(const char* data, size_t size, Value& value) {
-  const int64_t n = hr_elements(&value.tensor);
-  auto* strings = static_cast<hr_string*>(value.tensor.data);
+// Null: the sizes of n strings are those of the bytes.
+inline const char* check_strings(const char* data, size_t size, int64_t n) {
   if (uint64_t(n) > size / 8) return "a string tensor that is too short";
-  size_t at = 8 * size_t(n);
+  size_t left = size - 8 * size_t(n);
   for (int64_t i = 0; i < n; ++i) {
     uint64_t length;
     std::memcpy(&length, data + 8 * i, 8);
-    if (length > size - at) return "a string tensor that is too short";
-    if (value.memory->set_string(&strings[i], data + at, length) != HR_OK)
-      return "no memory for a string tensor";
+    if (length > left) return "a string tensor that is too short";
+    left -= length;
+  }
+  return left ? "a string tensor that is too long" : nullptr;
+}
+
+// Reads checked strings. False: no memory.
+inline bool read_strings(const char* data, const hr_tensor& shape, const Memory* memory,
+                         Value* value) {
+  if (!value->allocate(shape, memory)) return false;
+  const int64_t n = hr_elements(&shape);
+  auto* strings = static_cast<hr_string*>(value->tensor.data);
+  const char* at = data + 8 * n;
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t length;
+    std::memcpy(&length, data + 8 * i, 8);
+    if (memory->set_string(&strings[i], at, length) != HR_OK) {
+      value->reset();
+      return false;
+    }
     at += length;
   }
-  return at == size ? nullptr : "a string tensor that is too long";
+  return true;
 }
 
 }  // namespace headrace::distributed

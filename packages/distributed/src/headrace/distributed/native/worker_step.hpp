@@ -1,6 +1,7 @@
 // A step on a worker: the rendezvous of its partition's run (headrace/worker.h).
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,35 +11,10 @@
 
 #include "native/link.hpp"
 #include "native/memory.hpp"
+#include "native/step_key.hpp"
+#include "native/tensor_payload.hpp"
 
 namespace headrace::distributed {
-
-struct StepKey {
-  uint64_t session = 0, step = 0;
-  bool operator==(const StepKey& other) const {
-    return session == other.session && step == other.step;
-  }
-};
-
-inline uint64_t mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-struct StepKeyHash {
-  size_t operator()(const StepKey& key) const { return size_t(mixed(key.session + mixed(key.step))); }
-};
-struct EdgeHash {
-  size_t operator()(const hr_edge_key& key) const {
-    return size_t(mixed(uint64_t(key.edge) * 0x9e3779b97f4a7c15u + key.frame +
-                        uint64_t(key.iteration)));
-  }
-};
-struct EdgeEqual {
-  bool operator()(const hr_edge_key& a, const hr_edge_key& b) const {
-    return a.edge == b.edge && a.frame == b.frame && a.iteration == b.iteration;
-  }
-};
 
 // What a registered partition sends where, and on whom its steps depend.
 struct Binding {
@@ -53,6 +29,17 @@ struct Binding {
   std::vector<int32_t> destination;  // by edge: a place in peers, or a constant
 };
 
+// Why a step was ended; it needs no memory.
+struct Failure {
+  hr_code code = HR_OK;
+  char why[512] = "";
+
+  void set(hr_code failed, const char* reason) noexcept {
+    code = failed;
+    std::snprintf(why, sizeof why, "%s", reason);
+  }
+};
+
 class WorkerStep {
  public:
   WorkerStep(StepKey key, const Memory* memory) : key(key), memory_(memory) {
@@ -64,63 +51,82 @@ class WorkerStep {
       self(r)->recv(*key, done, argument);
     };
     abi_.abi.abort = [](hr_rendezvous* r, hr_code code, const char* message) {
-      self(r)->abort(code, message);
+      self(r)->end(code, message, false);
     };
   }
   WorkerStep(const WorkerStep&) = delete;
   WorkerStep& operator=(const WorkerStep&) = delete;
+  ~WorkerStep() { abort(HR_CANCELLED, "the step is over"); }
 
   hr_rendezvous* abi() { return &abi_.abi; }
   const Memory* memory() const { return memory_; }
 
-  // Before the first send: where the values go.
-  void connect(std::shared_ptr<const Binding> bound, LinkRef to_master, std::vector<LinkRef> to_peers) {
-    binding = std::move(bound);
-    master = std::move(to_master);
-    links = std::move(to_peers);
+  // Before the first send, under the endpoint's lock: where the values go.
+  void connect(std::shared_ptr<const Binding> bound, LinkRef to_master,
+               std::vector<LinkRef> to_peers) noexcept {
+    binding_ = std::move(bound);
+    master_ = std::move(to_master);
+    links_ = std::move(to_peers);
+  }
+  // After connect, or under the endpoint's lock.
+  const LinkRef& master() const { return master_; }
+  bool uses(const LinkRef& link) const {
+    if (master_ == link) return true;
+    for (const LinkRef& other : links_)
+      if (other == link) return true;
+    return false;
   }
 
   // A value for another task or the master.
   hr_code send(const hr_edge_key& to, const hr_tensor* value, int32_t dead) noexcept {
+    const size_t edge = size_t(to.edge);
+    const int32_t place = binding_ && to.edge >= 0 && edge < binding_->destination.size()
+                              ? binding_->destination[edge]
+                              : Binding::kNowhere;
+    const bool to_master = place == Binding::kMaster;
+    if (place == Binding::kNowhere || (to_master && !master_)) return HR_INTERNAL;
+    Message message;
+    FrameHeader& header = message.header;
+    header.type = FrameType::kTensor;
+    header.flags = to_master ? kFetch : 0;
+    header.session = key.session;
+    header.step = key.step;
+    header.edge = to.edge;
+    header.frame = to.frame;
+    header.iteration = to.iteration;
+    if (dead || !value) {
+      header.flags |= kDead;
+    } else if (!is_sendable(value->dtype) || value->layout) {
+      char why[160];
+      std::snprintf(why, sizeof why,
+                    "a tensor of DataType %d and layout %lld means nothing in another task: it "
+                    "cannot be sent over edge %lld",
+                    int(value->dtype), (long long)value->layout, (long long)to.edge);
+      abort(HR_UNIMPLEMENTED, why);
+      return HR_UNIMPLEMENTED;
+    } else {
+      message.value = value;
+    }
+    const LinkRef& link = to_master ? master_ : links_[size_t(place)];
     try {
-      const int32_t place = binding && to.edge >= 0 && size_t(to.edge) < binding->destination.size()
-                                ? binding->destination[size_t(to.edge)]
-                                : Binding::kNowhere;
-      Message message;
-      FrameHeader& header = message.header;
-      header.type = FrameType::kTensor;
-      header.session = key.session;
-      header.step = key.step;
-      header.edge = to.edge;
-      header.frame = to.frame;
-      header.iteration = to.iteration;
-      if (dead || !value) header.flags |= kDead;
-      else message.value = value;
-      if (place == Binding::kMaster) {
-        header.flags |= kFetch;
-        master->send(&message, 1);
+      if (!link->dead) {
+        link->send(&message, 1);
         return HR_OK;
       }
-      if (place == Binding::kNowhere) return HR_INTERNAL;
-      const LinkRef& link = links[size_t(place)];
-      if (link->dead) {
-        abort(HR_UNAVAILABLE,
-              "the link to " + binding->peers[size_t(place)].name + " was lost during the step");
-        return HR_UNAVAILABLE;
-      }
-      link->send(&message, 1);
-      return HR_OK;
-    } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
+    } catch (const std::exception&) { return HR_RESOURCE_EXHAUSTED; }
+    char why[400];
+    std::snprintf(why, sizeof why, "%.300s is not available: its link was lost during the step",
+                  link->peer_name.c_str());
+    abort(HR_UNAVAILABLE, why);
+    return HR_UNAVAILABLE;
   }
 
   void recv(const hr_edge_key& from, hr_received done, void* argument) noexcept {
     Item item;
-    hr_code code;
-    std::string message;
+    Failure failure;
     try {
       std::lock_guard<std::mutex> hold(lock_);
-      code = code_;
-      if (code == HR_OK) {
+      if (failure_.code == HR_OK) {
         auto found = items_.find(from);
         if (found == items_.end()) {
           waiters_.emplace(from, Waiter{done, argument});
@@ -129,14 +135,24 @@ class WorkerStep {
         item = std::move(found->second);
         items_.erase(found);
       } else {
-        message = message_;
+        failure = failure_;
       }
-    } catch (const std::bad_alloc&) {
-      done(argument, HR_RESOURCE_EXHAUSTED, "no memory to wait for a value of another task", nullptr,
-           0);
-      return;
+    } catch (const std::exception&) {
+      failure.set(HR_RESOURCE_EXHAUSTED, "no memory to wait for a value of another task");
     }
-    report(done, argument, code, message.c_str(), item);
+    report(done, argument, failure, item);
+  }
+
+  // Gives up a receive. False: it was or will be reported.
+  bool forget(const hr_edge_key& from, void* argument) noexcept {
+    std::lock_guard<std::mutex> hold(lock_);
+    auto range = waiters_.equal_range(from);
+    for (auto waiter = range.first; waiter != range.second; ++waiter)
+      if (waiter->second.argument == argument) {
+        waiters_.erase(waiter);
+        return true;
+      }
+    return false;
   }
 
   // A value from another task.
@@ -147,7 +163,7 @@ class WorkerStep {
     Waiter waiter;
     {
       std::lock_guard<std::mutex> hold(lock_);
-      if (code_ != HR_OK) return;
+      if (failure_.code != HR_OK) return;
       auto found = waiters_.find(at);
       if (found == waiters_.end()) {
         items_.emplace(at, std::move(item));
@@ -156,39 +172,24 @@ class WorkerStep {
       waiter = found->second;
       waiters_.erase(found);
     }
-    report(waiter.done, waiter.argument, HR_OK, "", item);
+    report(waiter.done, waiter.argument, Failure(), item);
   }
 
-  void abort(hr_code code, const std::string& why) noexcept {
-    std::unordered_multimap<hr_edge_key, Waiter, EdgeHash, EdgeEqual> waiters;
-    std::unordered_multimap<hr_edge_key, Item, EdgeHash, EdgeEqual> items;
-    {
-      std::lock_guard<std::mutex> hold(lock_);
-      if (code_ != HR_OK) return;
-      code_ = code;
-      try {
-        message_ = why;
-      } catch (const std::bad_alloc&) {}  // the code says enough
-      waiters.swap(waiters_);
-      items.swap(items_);
-    }
-    for (auto& entry : waiters)
-      entry.second.done(entry.second.argument, code, why.c_str(), nullptr, 0);
-  }
+  // Ends the step for a reason that its own run does not know.
+  void abort(hr_code code, const char* why) noexcept { end(code, why, true); }
 
-  // The reason of an abort, if there was one.
-  std::pair<hr_code, std::string> failure() {
+  // The reason of an abort, unless the run had failed before; its code is HR_OK if there is none.
+  Failure aborted() noexcept {
     std::lock_guard<std::mutex> hold(lock_);
-    return {code_, message_};
+    return was_aborted_ ? failure_ : Failure();
   }
 
   const StepKey key;
-  std::shared_ptr<const Binding> binding;
-  LinkRef master;
-  std::vector<LinkRef> links;  // by peer of the binding
   // Of the endpoint, under its lock.
   int64_t run = 0;  // 0: values have come, but not yet the order to run
   int64_t since_ns = 0;
+  int64_t early_bytes = 0;  // of values that came before the order to run
+  int64_t opener = 0;       // the link that made the step before the order to run
 
  private:
   struct Item {
@@ -196,8 +197,8 @@ class WorkerStep {
     int32_t dead = 0;
   };
   struct Waiter {
-    hr_received done;
-    void* argument;
+    hr_received done = nullptr;
+    void* argument = nullptr;
   };
   struct Abi {
     hr_rendezvous abi;  // first: a pointer to it is one to the struct
@@ -205,22 +206,40 @@ class WorkerStep {
   };
   static WorkerStep* self(hr_rendezvous* r) { return reinterpret_cast<Abi*>(r)->self; }
 
-  static void report(hr_received done, void* argument, hr_code code, const char* message,
-                     Item& item) {
+  void end(hr_code code, const char* why, bool aborted) noexcept {
+    std::unordered_multimap<hr_edge_key, Waiter, EdgeHash, EdgeEqual> waiters;
+    std::unordered_multimap<hr_edge_key, Item, EdgeHash, EdgeEqual> items;
+    {
+      std::lock_guard<std::mutex> hold(lock_);
+      if (failure_.code != HR_OK) return;
+      failure_.set(code, why);
+      was_aborted_ = aborted;
+      waiters.swap(waiters_);
+      items.swap(items_);
+    }
+    Item none;
+    for (auto& entry : waiters) report(entry.second.done, entry.second.argument, failure_, none);
+  }
+
+  static void report(hr_received done, void* argument, const Failure& failure, Item& item) {
     hr_tensor value = item.value.tensor;
-    hr_tensor* given = code == HR_OK && !item.value.empty() ? &value : nullptr;
-    done(argument, code, message, given, item.dead);
+    hr_tensor* given = failure.code == HR_OK && !item.value.empty() ? &value : nullptr;
+    done(argument, failure.code, failure.why, given, item.dead);
     // A receiver that keeps the value has taken the reference.
     if (given && !value.owner) item.value.memory = nullptr;
   }
 
   Abi abi_;
-  const Memory* memory_;
-  std::mutex lock_;
+  const Memory* const memory_;
+  std::shared_ptr<const Binding> binding_;
+  LinkRef master_;
+  std::vector<LinkRef> links_;  // by peer of the binding
+
+  std::mutex lock_;  // all below
   std::unordered_multimap<hr_edge_key, Item, EdgeHash, EdgeEqual> items_;
   std::unordered_multimap<hr_edge_key, Waiter, EdgeHash, EdgeEqual> waiters_;
-  hr_code code_ = HR_OK;
-  std::string message_;
+  Failure failure_;
+  bool was_aborted_ = false;
 };
 
 }  // namespace headrace::distributed
