@@ -27,9 +27,9 @@ from headrace.formats.proto.worker_service_pb2 import GetStatusResponse
 
 _log = logging.getLogger("headrace.distributed")
 
-# The endpoints of this process, to which links need no socket.
-_endpoints: dict[int, Endpoint] = {}
-os.register_at_fork(after_in_child=_endpoints.clear)
+# Those of this process by incarnation, between which links need no socket.
+_here: dict[int, Links] = {}
+os.register_at_fork(after_in_child=_here.clear)
 
 OnLost = Callable[[int, str], None]
 OnBack = Callable[[int], None]
@@ -62,7 +62,7 @@ class Links:
             self._listener = Listener(
                 self._me, self.settings, host if tcp else None, self._on_socket
             )
-        _endpoints[endpoint.incarnation] = endpoint
+        _here[endpoint.incarnation] = self
         self._monitor = threading.Thread(target=self._watch, name="headrace-monitor", daemon=True)
         self._monitor.start()
 
@@ -131,9 +131,10 @@ class Links:
         return accept_stream(self.endpoint, requests, context, self._on_back)
 
     def _dial(self, task: str, address: str, incarnation: int, deadline: Deadline) -> None:
-        local = _endpoints.get(incarnation)
-        if local is not None and self.settings.transport == "auto" and not local.closed:
-            if self.endpoint.add_local(local) is not None:
+        local = _here.get(incarnation)
+        if local is not None and self.settings.transport == "auto" and not local.endpoint.closed:
+            if self.endpoint.add_local(local.endpoint) is not None:
+                local._on_back(self._me.incarnation)
                 return self._on_back(incarnation)
         status = ask_status(self.channels, task, address, deadline)
         check_incarnation(status, task, address, incarnation)
@@ -237,7 +238,7 @@ class Links:
         self.endpoint.close()
         if threading.current_thread() is not self._monitor:
             self._monitor.join()
-        _endpoints.pop(self._me.incarnation, None)
+        _here.pop(self._me.incarnation, None)
 
 
 def interface_of(address: str, settings: Settings) -> str:
