@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,9 +21,9 @@ _STARTED = re.compile(r"(\w+:\d+) started \(pid (\d+)\)")
 class LaunchedJob:
     """A running headrace-launch, whose output is collected."""
 
-    def __init__(self, arguments: list[str], environ: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, command: list[str], environ: Mapping[str, str], folder: Path) -> None:
         self.process = subprocess.Popen(
-            [*LAUNCH, *arguments],
+            command,
             cwd=folder,
             env=dict(environ),
             stdin=subprocess.DEVNULL,
@@ -84,15 +84,20 @@ class LaunchedJob:
 
 @contextmanager
 def launched(
-    arguments: list[str], folder: Path, environ: Mapping[str, str] | None = None
+    arguments: list[str],
+    folder: Path,
+    environ: Mapping[str, str] | None = None,
+    within: Sequence[str] = (),
 ) -> Iterator[LaunchedJob]:
     """Starts headrace-launch in a folder; at the end nothing of it is left.
 
     Args:
       arguments: what follows `headrace-launch`; scripts are named by paths in the folder, by which
         processes that are left behind are found.
+      within: a command that runs headrace-launch, such as salloc.
     """
-    job = LaunchedJob(arguments, os.environ if environ is None else environ, folder)
+    command = [*within, *LAUNCH, *arguments]
+    job = LaunchedJob(command, os.environ if environ is None else environ, folder)
     try:
         yield job
     finally:

@@ -1,8 +1,4 @@
-"""`headrace-launch` on this machine: what dies is started again, and nothing is left behind.
-
-Parameter servers are played by a script that tells clients its process number, so that the
-supervision is tested apart from the servers.
-"""
+"""`headrace-launch` on this machine: what dies is started again, and nothing is left behind."""
 
 from __future__ import annotations
 
@@ -12,51 +8,12 @@ from pathlib import Path
 
 import pytest
 from launched_job import launched, processes_of, wait_for
-
-# A server at the task's address, and a process that it starts.
-SERVE = """
-import os, socketserver, subprocess, sys
-from headrace.distributed.cluster.addresses import split_address
-from headrace.distributed.engines import resolve
-
-cluster = resolve()
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", __file__])
-
-class Handler(socketserver.BaseRequestHandler):
-    def handle(self):
-        self.request.sendall(f"{cluster.job_name} {cluster.task_index} {os.getpid()}".encode())
-
-socketserver.TCPServer.allow_reuse_address = True
-address = split_address(cluster.master.removeprefix("grpc://"))
-with socketserver.TCPServer(address, Handler) as server:
-    print("serving", *sys.argv[1:])
-    server.serve_forever()
-"""
-
-CLIENT = """
-import socket, time
-from headrace.distributed.cluster.addresses import split_address
-from headrace.distributed.engines import resolve
-
-cluster = resolve()
-
-def ask(index):
-    address = split_address({j.name: j for j in cluster.cluster_def.job}["ps"].tasks[index])
-    while True:
-        try:
-            with socket.create_connection(address, 5) as connection:
-                answer = connection.recv(100).decode()
-                if answer:
-                    return answer
-        except OSError:
-            pass
-        time.sleep(0.05)
-"""
+from stand_in_scripts import CLIENT, SERVE, kill_each_job_once, supervised_job, write_scripts
 
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> Path:
-    (tmp_path / "serve.py").write_text(SERVE)
+    write_scripts(tmp_path)
     return tmp_path
 
 
@@ -101,41 +58,10 @@ def test_status_is_the_chiefs(scripts: Path) -> None:
     assert "worker:1 failed" in job.stderr
 
 
-def test_killed_worker_is_started_again_and_the_others_go_on(scripts: Path) -> None:
-    script = write(
-        scripts,
-        "import pathlib, time\nfrom headrace.distributed.engines import resolve\n"
-        "me = resolve()\n"
-        "print('begin', me.task_index, me.restart_count, me.master)\n"
-        "while not pathlib.Path('end').exists(): time.sleep(0.02)\n"
-        "print('end', me.task_index, me.restart_count)\n",
-    )
-    with launched(["--workers", "2", script], scripts) as job:
-        job.wait_for("begin", lambda: "begin 1 0" in job.stdout and "begin 0 0" in job.stdout)
-        os.kill(job.pids("worker:1")[0], signal.SIGKILL)
-        job.wait_for("begin again", lambda: "begin 1 1" in job.stdout)
-        (scripts / "end").touch()
-        assert job.end() == 0
+def test_killed_tasks_are_started_again_at_their_addresses(scripts: Path) -> None:
+    with launched(supervised_job(scripts), scripts) as job:
+        kill_each_job_once(job, scripts)
     assert "worker:1 was ended by SIGKILL: restart 1 of 3 in 0.5 s" in job.stderr
-    assert "end 1 1" in job.stdout and "end 0 0" in job.stdout
-    begun = [line.split() for line in job.stdout.splitlines() if "begin 1" in line]
-    assert begun[0][-1] == begun[1][-1], "the address changed"
-
-
-def test_killed_parameter_server_listens_again_at_its_address(scripts: Path) -> None:
-    script = write(
-        scripts,
-        CLIENT + "first = ask(0)\nprint('first', first)\n"
-        "while ask(0) == first: time.sleep(0.02)\nprint('second', ask(0))\n",
-    )
-    serve = str(scripts / "serve.py")
-    with launched(["--ps", "1", "--ps-script", serve, script], scripts) as job:
-        job.wait_for("the first answer", lambda: "first" in job.stdout)
-        os.kill(job.pids("ps:0")[0], signal.SIGKILL)
-        assert job.end() == 0
-    first, second = job.pids("ps:0")
-    assert f"first ps 0 {first}\n" in job.stdout
-    assert f"second ps 0 {second}\n" in job.stdout
 
 
 def test_task_that_fails_too_often_ends_the_job(scripts: Path) -> None:

@@ -49,10 +49,10 @@ def test_folder_of_an_earlier_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_ends_are_marked(tmp_path: Path) -> None:
-    assert ended_ranks(tmp_path) == set()
-    mark_ended(tmp_path, 2)
-    mark_ended(tmp_path, 0)
-    assert ended_ranks(tmp_path) == {0, 2}
+    assert ended_ranks(tmp_path) == {}
+    mark_ended(tmp_path, 2, 0)
+    mark_ended(tmp_path, 0, 137)
+    assert ended_ranks(tmp_path) == {0: 137, 2: 0}
 
 
 def test_resolver_of_mpi_exchanges_addresses(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 It resolves the cluster from the environment of the engine, sets TF_CONFIG, and runs the script, or
 a server if the task is a parameter server. On Kubernetes it is replaced by that program. Under MPI,
-which neither starts a process again nor ends the parameter servers, it stays and does both:
-training tasks note their ends in the folder where the addresses were exchanged.
+which neither starts a process again nor ends the parameter servers, it stays and does both: each
+task notes its end in the folder where the addresses were exchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from headrace.distributed.engines.resolvers.address_exchange import ended_ranks,
 from headrace.distributed.engines.resolvers.detection import resolve
 from headrace.distributed.engines.resolvers.job_sizes import sizes_of
 from headrace.distributed.engines.resolvers.mpi import RENDEZVOUS, rank_and_size
-from headrace.distributed.engines.resolvers.resolved_cluster import ResolvedCluster
+from headrace.distributed.engines.resolvers.resolved_cluster import ResolvedCluster, is_chief
 from headrace.formats.errors import OpError
 
 
@@ -78,16 +78,28 @@ def _command(
 
 
 def _supervise(plan: JobPlan, cluster: ResolvedCluster, task: Task) -> int:
-    """Runs a task of MPI, and starts it again when it fails."""
+    """Runs a task of MPI, and starts it again when it fails.
+
+    The rules for the end of the job are those of `Supervision`.
+
+    Returns: the exit status, for mpiexec, whose own is then that of the job: 0 for a worker that is
+      not the chief, since its failure does not end the job.
+    """
     folder = Path(os.environ[RENDEZVOUS])
     rank, size = rank_and_size(os.environ)
-    training = _training_ranks(size)
+    sizes = sizes_of(os.environ, None, size, "the number of processes")
+    tasks = [Task(job, i) for job, count in sizes.items() for i in range(count)]
+    training = {i for i, task in enumerate(tasks) if task.job != PS}
+    needed = {i for i, task in enumerate(tasks) if task.job == PS}
+    needed |= {i for i, task in enumerate(tasks) if is_chief(cluster.cluster_def, task)}
 
     def commands(_: Task, restart: int) -> tuple[Sequence[str], Mapping[str, str]]:
         return _command(plan, cluster, task, restart)
 
     def completed() -> bool:
-        return rank not in training and training <= ended_ranks(folder)
+        ended = ended_ranks(folder)
+        failed = any(ended.get(i) for i in needed)
+        return failed or (rank not in training and training <= ended.keys())
 
     console = Console([task], plan.logdir)
     try:
@@ -95,15 +107,8 @@ def _supervise(plan: JobPlan, cluster: ResolvedCluster, task: Task) -> int:
         status = Supervisor(supervision, commands, console, completed=completed).run()
     finally:
         console.close()
-    if status == 0:
-        mark_ended(folder, rank)
-    return status
-
-
-def _training_ranks(size: int) -> set[int]:
-    jobs = sizes_of(os.environ, None, size, "the number of processes")
-    names = [job for job, count in jobs.items() for _ in range(count)]
-    return {rank for rank, job in enumerate(names) if job != PS}
+    mark_ended(folder, rank, status)
+    return status if rank in needed else 0
 
 
 if __name__ == "__main__":

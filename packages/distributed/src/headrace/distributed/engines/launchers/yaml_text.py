@@ -47,4 +47,15 @@ def _is_nested(item: Any) -> bool:
 def _scalar(item: Any) -> str:
     if isinstance(item, str) and _PLAIN.fullmatch(item) and item.lower() not in _WORDS:
         return item
-    return json.dumps(item)  # a string in quotes, a number, true, {} or []
+    if isinstance(item, str):
+        return f'"{"".join(map(_escaped, item))}"'
+    return json.dumps(item)  # a number, true, {} or []
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    if " " <= character <= "~":
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -54,14 +54,15 @@ def exchange_addresses(
         time.sleep(_POLL_S)
 
 
-def mark_ended(folder: Path, rank: int) -> None:
-    """Writes that the process of a rank has ended well, for `ended_ranks`."""
-    (folder / f"ended-{rank}").touch()
+def mark_ended(folder: Path, rank: int, status: int) -> None:
+    """Writes that the process of a rank has ended for good, for `ended_ranks`."""
+    _write(folder, f"ended-{rank}", str(status))
 
 
-def ended_ranks(folder: Path) -> set[int]:
-    """Returns the ranks whose processes have ended well."""
-    return {int(path.name.removeprefix("ended-")) for path in folder.glob("ended-*")}
+def ended_ranks(folder: Path) -> dict[int, int]:
+    """Returns the exit statuses of the processes that have ended for good, by rank."""
+    found = folder.glob("ended-*")
+    return {int(path.name.removeprefix("ended-")): int(path.read_text()) for path in found}
 
 
 def _write(folder: Path, name: str, text: str) -> None:
