@@ -79,7 +79,7 @@ class Handshake:
         self._in_header, self.wants = True, _HEADER.size
         try:
             message = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
             raise _invalid("a message of the handshake is no JSON object")

@@ -150,6 +150,9 @@ class Listener:
             except OSError:
                 pass  # it is told by the end of the connection
             return self._end(connection, error.message)
+        except Exception as error:  # noqa: BLE001 - the listener serves others as well
+            _log.exception("%s: a handshake failed", self._me.task)
+            return self._end(connection, repr(error))
         if state.handshake.result is not None:
             del self._half_open[connection]
             self._selector.unregister(connection)

@@ -115,7 +115,7 @@ def _first(endpoint: Endpoint, data: bytes) -> Party:
         said = json.loads(data)
         version, to = said["version"], said["to"]
         peer = Party(str(said["task"])[:256], int(said["incarnation"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise errors.InvalidArgumentError(
             None, None, f"{endpoint.name}: the stream does not begin with a handshake"
         ) from None
@@ -161,4 +161,5 @@ def _receive(stream: Stream, messages: Iterator[bytes], end: Callable[[], Any] |
 
 
 def _text(error: Any) -> str:
-    return f"{error.code().name}: {error.details()}"
+    # On the serving side an ended call raises one that says nothing.
+    return f"{error.code().name}: {error.details()}" if hasattr(error, "code") else "it has ended"
