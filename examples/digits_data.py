@@ -13,9 +13,9 @@ MEMBER = "sklearn/datasets/data/digits.csv.gz"
 FOLDS = 5
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
+def add_source(parser: argparse.ArgumentParser, required: bool = True) -> None:
     """Adds the arguments that name the source of the digits."""
-    source = parser.add_mutually_exclusive_group(required=True)
+    source = parser.add_mutually_exclusive_group(required=required)
     source.add_argument("--data", type=Path, help="scikit-learn's wheel, or digits.csv(.gz)")
     source.add_argument("--mnist", type=Path, help="folder of MNIST's IDX files")
 

@@ -7,24 +7,40 @@ from dataclasses import dataclass
 import headrace.graph as hr
 
 HIDDEN = 128
+LEARNING_RATE = 2e-3  # of Adam, at the first step
 
 
 @dataclass(frozen=True)
-class Model:
-    """The tensors that the training feeds and fetches."""
+class Network:
+    """The tensors of the network that are fed and fetched."""
 
     images: hr.Tensor  # [None, side, side, 1] float
     labels: hr.Tensor  # [None] int64
     kept: hr.Tensor  # [None, HIDDEN] float, ones unless fed: factors of dropout
-    rate: hr.Tensor  # [] float
     probabilities: hr.Tensor  # [None, 10] float
     predictions: hr.Tensor  # [None] int64
     loss: hr.Tensor  # [] float
+
+
+@dataclass(frozen=True)
+class Model(Network):
+    """The network, and what trains it in one process."""
+
+    rate: hr.Tensor  # [] float
     step: hr.Variable  # [] int64, the number of steps done
     train: hr.Operation
 
 
 def build_model(side: int) -> Model:
+    """Adds the network for images of side x side, and its training, to the default graph."""
+    rate = hr.placeholder_with_default(hr.constant(LEARNING_RATE), [], name="rate")
+    network = build_network(side)
+    step = hr.Variable(hr.zeros([], hr.int64), trainable=False, name="global_step")
+    train = hr.train.AdamOptimizer(rate).minimize(network.loss, global_step=step)
+    return Model(**vars(network), rate=rate, step=step, train=train)
+
+
+def build_network(side: int) -> Network:
     """Adds the network for images of side x side to the default graph.
 
     Args:
@@ -35,7 +51,6 @@ def build_model(side: int) -> Model:
     # Fed, because the state of a random op is in no checkpoint, and a resumed training must compute
     # what an uninterrupted one does.
     kept = hr.placeholder_with_default(hr.ones([1, HIDDEN]), [None, HIDDEN], name="kept")
-    rate = hr.placeholder_with_default(hr.constant(2e-3), [], name="rate")
     h = _convolution(images, 1, 32, "conv1")
     h = _convolution(h, 32, 64, "conv2")
     flat = (side // 4) ** 2 * 64
@@ -44,17 +59,13 @@ def build_model(side: int) -> Model:
     logits = _dense(h, HIDDEN, 10, "logits")
     each = hr.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     loss = hr.reduce_mean(each, name="loss")
-    step = hr.Variable(hr.zeros([], hr.int64), trainable=False, name="global_step")
-    return Model(
+    return Network(
         images=images,
         labels=labels,
         kept=kept,
-        rate=rate,
         probabilities=hr.nn.softmax(logits, name="probabilities"),
         predictions=hr.argmax(logits, 1, name="predictions"),
         loss=loss,
-        step=step,
-        train=hr.train.AdamOptimizer(rate).minimize(loss, global_step=step),
     )
 
 

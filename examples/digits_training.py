@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from digits_data import shifted
-from digits_model import HIDDEN, Model, build_model
+from digits_model import HIDDEN, LEARNING_RATE, Model, build_model
 from resumable import Interrupt, Stopped, claim
 from tqdm import tqdm
 
@@ -123,7 +123,7 @@ class Training:
             self.model.labels: self.examples.labels[at],
             self.model.kept: 2.0 * (rng.random_sample((len(at), HIDDEN)) < 0.5),
             # half a cosine, down to zero
-            self.model.rate: 1e-3 * (1 + np.cos(np.pi * step / steps)),
+            self.model.rate: LEARNING_RATE / 2 * (1 + np.cos(np.pi * step / steps)),
         }
 
 
