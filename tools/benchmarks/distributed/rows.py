@@ -73,7 +73,7 @@ DISTRIBUTED = Row("mlp", 1, n_ps=1, unit="ms", seconds=2)
 SPECIAL = ("mlp_local", "memory")
 NAMES = [*ROWS, *SPECIAL]
 COST_PROMISE = 0.10  # of local speed, for one worker with a parameter server
-COPIES_PROMISE = 1.0  # of a transferred tensor, on each side, beyond the one that is needed
+COPIES_PROMISE = 1.0  # of a transferred tensor, on each side, beyond the received one
 UNITS = {"us": 1e6, "ms": 1e3}
 
 
@@ -201,25 +201,28 @@ def local(bench: Bench) -> bool:
 
 
 def memory(bench: Bench) -> bool:
-    """The most resident memory of both ends of transfers of 100 MB, beyond one copy on each."""
+    """The resident memory that transfers of 100 MB take at both ends, at most.
+
+    What was received is one copy at the worker; memory that both ends share counts where it is
+    touched.
+    """
     row = ROWS["read_dense"]
     good = True
     for side in bench.pythons:
         with bench.cluster(row, side) as cluster:
             ends = {"ps": cluster.ps[0], "worker": cluster.workers[0]}
-            empty = {end: process.ask("resident") for end, process in ends.items()}
             cluster.open()
-            for process in ends.values():
-                process.ask("resident")
+            before = {end: process.ask("resident") for end, process in ends.items()}
             cluster.clients[0].ask("step", n=TRANSFERS)
             copies = {
-                end: (process.ask("peak") - empty[end]) / (MEGABYTES * 1e6) - 1
+                end: (process.ask("peak") - before[end]) / (MEGABYTES * 1e6)
                 for end, process in ends.items()
             }
         print(
-            f"{'memory':16}{side}: beyond one copy of the tensor, ps {copies['ps']:+.2f} copies, "
-            f"worker {copies['worker']:+.2f}",
+            f"{'memory':16}{side}: transfers take {copies['ps']:.2f} copies of the tensor at the "
+            f"ps and {copies['worker']:.2f} at the worker",
             flush=True,
         )
-        good = good and (side != OURS or max(copies.values()) <= COPIES_PROMISE + 0.1)
+        extra = max(copies["ps"], copies["worker"] - 1)
+        good = good and (side != OURS or extra <= COPIES_PROMISE + 0.1)
     return good
