@@ -99,18 +99,33 @@ def test_command_that_cannot_be_run_is_not_tried_again(status: int) -> None:
     assert not any(isinstance(i, Start) for i in job.exited(CHIEF, status))
 
 
-def test_interrupt_stops_all_and_the_second_kills() -> None:
+def test_interrupt_stops_the_workers_and_then_the_parameter_servers() -> None:
     job = running()
     job.exited(OTHER, 1)  # waits for its second start
     assert without_reports(job.interrupted(signal.SIGINT)) == [
-        Stop(PS, signal.SIGINT),
         Stop(CHIEF, signal.SIGINT),
         Cancel(OTHER),
     ]
-    assert job.exited(PS, 0) == []
-    assert job.interrupted(signal.SIGINT) == [Stop(CHIEF, signal.SIGKILL)]
-    assert job.exited(CHIEF, -signal.SIGKILL) == [Finish(130)]
+    assert job.exited(CHIEF, 130) == [Stop(PS, signal.SIGINT)]
+    assert job.exited(PS, 0) == [Finish(130)]
+
+
+def test_second_interrupt_kills() -> None:
+    job = running()
+    job.interrupted(signal.SIGINT)
+    job.exited(OTHER, 130)
+    kills = [Stop(PS, signal.SIGKILL), Stop(CHIEF, signal.SIGKILL)]
+    assert job.interrupted(signal.SIGINT) == kills
+    assert job.exited(CHIEF, -signal.SIGKILL) == []
+    assert job.exited(PS, -signal.SIGKILL) == [Finish(130)]
     assert job.interrupted(signal.SIGINT) == []
+
+
+def test_interrupt_of_servers_alone_stops_them() -> None:
+    job = Supervision([PS], None, 0)
+    job.begin()
+    job.started(PS)
+    assert without_reports(job.interrupted(signal.SIGTERM)) == [Stop(PS, signal.SIGTERM)]
 
 
 def test_job_of_servers_alone_ends_with_them() -> None:

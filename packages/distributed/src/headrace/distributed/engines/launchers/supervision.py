@@ -8,6 +8,8 @@ It is told what happened, and returns what is to be done:
   early where it cannot go on: when the chief or a parameter server has failed for good. The status
   of the job is the chief's; a lost parameter server's where that ended it.
 - Another worker that has failed for good does not end the job.
+- An interrupt stops the training tasks, which may save what they have learned, and then the
+  parameter servers.
 """
 
 from __future__ import annotations
@@ -84,6 +86,7 @@ class Supervision:
         self._chief = chief
         self._limit = restarts
         self._closing: int | None = None
+        self._signal: int = signal.SIGTERM  # of tasks that are stopped
         self._finished = False
 
     def begin(self) -> list[Instruction]:
@@ -125,27 +128,26 @@ class Supervision:
         if self._finished:
             return []
         if self._closing is not None:
-            return [
-                Stop(task, signal.SIGKILL)
-                for task, state in self.states.items()
-                if state in (RUNNING, STOPPING)
-            ]
-        name = signal.Signals(number).name
-        return [Report(f"{name}: stopping all tasks"), *self._close(128 + number, number)]
+            alive = [t for t, state in self.states.items() if state in (RUNNING, STOPPING)]
+            self.states.update(dict.fromkeys(alive, STOPPING))
+            return [Stop(task, signal.SIGKILL) for task in alive]
+        report = Report(f"{signal.Signals(number).name}: stopping all tasks")
+        self._closing, self._signal = 128 + number, number
+        return [report, *self._stop_training(), *self._stop_servers_after_training()]
 
     def completed(self) -> list[Instruction]:
         """The job, of which these tasks are a part, has ended elsewhere: stop them."""
-        return [] if self._closing is not None else self._close(0, signal.SIGTERM)
+        return [] if self._closing is not None else self._close(0)
 
     def _conclude(self, last: Task) -> list[Instruction]:
         if self._closing is not None:
-            return self._finish_when_all_are_gone()
+            return self._stop_servers_after_training()
         if self.states[last] == FAILED and (last == self._chief or last.job == PS):
             report = Report(f"{task_label(last)} has failed for good: stopping all tasks")
-            return [report, *self._close(exit_status(self.statuses[last]), signal.SIGTERM)]
+            return [report, *self._close(exit_status(self.statuses[last]))]
         training = [task for task in self.states if task.job != PS] or list(self.states)
         if all(self.states[task] in (ENDED, FAILED) for task in training):
-            return self._close(self._status(training), signal.SIGTERM)
+            return self._close(self._status(training))
         return []
 
     def _status(self, training: list[Task]) -> int:
@@ -153,17 +155,31 @@ class Supervision:
             return exit_status(self.statuses[self._chief])
         return next((exit_status(self.statuses[t]) for t in training if self.statuses[t]), 0)
 
-    def _close(self, status: int, number: int) -> list[Instruction]:
+    def _close(self, status: int) -> list[Instruction]:
         self._closing = status
+        return [*self._stop(list(self.states)), *self._finish_when_all_are_gone()]
+
+    def _stop_training(self) -> list[Instruction]:
+        """Stops what is not a parameter server; servers that wait for their start stay away."""
+        return self._stop(
+            [task for task, state in self.states.items() if task.job != PS or state == WAITING]
+        )
+
+    def _stop_servers_after_training(self) -> list[Instruction]:
+        if any(self.states[t] in (RUNNING, STOPPING) for t in self.states if t.job != PS):
+            return []
+        return [*self._stop(list(self.states)), *self._finish_when_all_are_gone()]
+
+    def _stop(self, tasks: Sequence[Task]) -> list[Instruction]:
         done: list[Instruction] = []
-        for task, state in self.states.items():
-            if state == WAITING:
+        for task in tasks:
+            if self.states[task] == WAITING:
                 self.states[task] = STOPPED
                 done.append(Cancel(task))
-            elif state == RUNNING:
+            elif self.states[task] == RUNNING:
                 self.states[task] = STOPPING
-                done.append(Stop(task, number))
-        return done + self._finish_when_all_are_gone()
+                done.append(Stop(task, self._signal))
+        return done
 
     def _finish_when_all_are_gone(self) -> list[Instruction]:
         if self._finished or any(state in (RUNNING, STOPPING) for state in self.states.values()):
