@@ -18,6 +18,7 @@ GUIDES = ROOT / "docs" / "guides"
         "moving_a_tf1_program",
         "functions",
         "input_pipelines",
+        "launching",
     ],
 )
 def test_guide_prints_its_documented_output(name: str, tmp_path: Path) -> None:

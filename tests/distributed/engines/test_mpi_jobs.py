@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import signal
-import sys
 from pathlib import Path
 
 import pytest
+from engine_environments import NEEDS_MPI
 from launched_job import launched, processes_of, wait_for
 from stand_in_scripts import CLIENT, kill_each_job_once, supervised_job, write_scripts
 
-HAS_MPI = shutil.which("mpiexec") or Path(sys.executable).with_name("mpiexec").exists()
-
-pytestmark = [
-    pytest.mark.engines,
-    pytest.mark.skipif(not HAS_MPI, reason="no mpiexec: pip install mpich"),
-]
+pytestmark = [pytest.mark.engines, NEEDS_MPI]
 
 
 @pytest.fixture
@@ -55,7 +48,6 @@ def test_interrupted_launcher_leaves_no_process(scripts: Path, number: signal.Si
         wait_for(lambda: str(processes_of(scripts)), lambda: not processes_of(scripts))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is not None, reason="not meant")
 def test_folder_for_the_exchange_may_be_given(scripts: Path) -> None:
     (scripts / "work.py").write_text("print('done')\n")
     (scripts / "shared").mkdir()

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from engine_environments import NEEDS_RAY, ray_environment
 from launched_job import launched, processes_of, wait_for
 from stand_in_scripts import CLIENT, kill_each_job_once, supervised_job, write_scripts
 
-pytestmark = [
-    pytest.mark.engines,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="no Ray: pip install ray"),
-]
+pytestmark = [pytest.mark.engines, NEEDS_RAY]
 
 
 @pytest.fixture
@@ -27,11 +23,9 @@ def scripts(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def environ(tmp_path: Path) -> Iterator[dict[str, str]]:
-    folder = tempfile.mkdtemp(prefix="ray-")  # paths of UNIX sockets are short
-    variables = {"HOME": str(tmp_path), "RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0"}
-    yield {k: v for k, v in os.environ.items() if k != "RAY_ADDRESS"} | variables
-    shutil.rmtree(folder, ignore_errors=True)
+def environ() -> Iterator[dict[str, str]]:
+    with ExitStack() as stack:
+        yield ray_environment(stack)
 
 
 @pytest.mark.parametrize("killed", ["the task", "the actor"])

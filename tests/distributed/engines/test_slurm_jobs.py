@@ -5,29 +5,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from engine_environments import NEEDS_SLURM, SALLOC, engine_command
 from launched_job import LAUNCH, LaunchedJob, launched, processes_of, wait_for
-from slurm_daemons import missing_programs, slurm
 from stand_in_scripts import CLIENT, kill_each_job_once, supervised_job, write_scripts
 
-pytestmark = [
-    pytest.mark.engines,
-    pytest.mark.skipif(bool(missing_programs()), reason=f"no {', '.join(missing_programs())}"),
-    pytest.mark.skipif(os.geteuid() != 0, reason="this Slurm runs as root"),
-]
-
-SALLOC = ["salloc", "--quiet", "--ntasks=3", "--overcommit"]
+pytestmark = [pytest.mark.engines, NEEDS_SLURM]
 
 
 @pytest.fixture(scope="module")
 def environ() -> Iterator[dict[str, str]]:
-    # Paths of UNIX sockets are short.
-    with tempfile.TemporaryDirectory(prefix="slurm-") as folder, slurm(Path(folder)) as found:
-        yield found
+    with ExitStack() as stack:
+        yield engine_command("slurm", stack)[1]
 
 
 @pytest.fixture

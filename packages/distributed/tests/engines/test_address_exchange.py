@@ -64,6 +64,7 @@ def test_resolver_of_mpi_exchanges_addresses(tmp_path: Path) -> None:
     }
     found = resolve(environ=environ)
     assert found.engine == "mpi"
+    assert resolve(environ=environ) == found
     assert found.cluster_def.job[0].tasks[0].startswith("node7:")
 
 

@@ -49,9 +49,13 @@ def pod_environments(objects: list[dict[str, Any]]) -> list[dict[str, str]]:
             for variable in container["env"]:
                 if "value" in variable:
                     environ[variable["name"]] = variable["value"]
-                else:
+                elif "fieldRef" in variable["valueFrom"]:
                     path = variable["valueFrom"]["fieldRef"]["fieldPath"]
                     environ[variable["name"]] = fields[path]
+                else:
+                    assert variable["name"] == "HEADRACE_CLUSTER_TOKEN"
+                    secret = variable["valueFrom"]["secretKeyRef"]
+                    assert secret == {"name": "digits-token", "key": "token"}
             found.append(environ)
     return found
 

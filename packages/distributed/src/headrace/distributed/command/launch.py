@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.distributed.engines.launchers.command_lines import add_command, given_command
 from headrace.distributed.engines.launchers.job_plan import JobPlan
-from headrace.distributed.engines.launchers.kubernetes import PodOptions, manifest
+from headrace.distributed.engines.launchers.kubernetes import PodOptions, manifest, secret_name
 from headrace.distributed.engines.launchers.local import launch_local
 from headrace.distributed.engines.launchers.mpi import launch_mpi
 from headrace.distributed.engines.launchers.ray import launch_ray
@@ -53,14 +53,32 @@ def _launch(plan: JobPlan, options: argparse.Namespace) -> int:
         case "mpi":
             return launch_mpi(plan, options.engine_option, options.shared_folder, options.grace)
         case "kubernetes":
-            pods = PodOptions(
-                options.image, options.namespace, options.cpus, options.memory, options.port
-            )
-            return _write(manifest(plan, pods, options.jobset), options.output)
+            return _write_manifest(plan, options)
     if within_allocation(os.environ) and not options.output:
         return launch_steps(plan, os.environ, options.grace)
     script = batch_script(plan, _sbatch_options(options))
     return _write(script, options.output) if options.output else submit(script, options.wait)
+
+
+def _write_manifest(plan: JobPlan, options: argparse.Namespace) -> int:
+    pods = PodOptions(
+        options.image,
+        options.namespace,
+        options.cpus,
+        options.memory,
+        options.port,
+        options.token_secret,
+    )
+    text = manifest(plan, pods, options.jobset)
+    if not options.token_secret:
+        namespace = f" --namespace={pods.namespace}" if pods.namespace else ""
+        print(
+            "headrace-launch: the tasks share a token, which the manifest does not hold; once:"
+            f"\n  kubectl create secret generic {secret_name(plan, pods)}{namespace}"
+            ' --from-literal=token="$(openssl rand -hex 32)"',
+            file=sys.stderr,
+        )
+    return _write(text, options.output)
 
 
 def _sbatch_options(options: argparse.Namespace) -> list[str]:
@@ -181,6 +199,12 @@ def _add_engine_options(parser: argparse.ArgumentParser) -> None:
     engine.add_argument("--image", default="", help="kubernetes: a container image")
     engine.add_argument("--namespace", default="", help="kubernetes: a namespace")
     engine.add_argument("--jobset", action="store_true", help="kubernetes: write a JobSet")
+    engine.add_argument(
+        "--token-secret",
+        default="",
+        metavar="NAME",
+        help="kubernetes: a Secret with the key `token` (default: the name of the job with -token)",
+    )
     engine.add_argument(
         "--port", type=int, default=DEFAULT_PORT, help="kubernetes: default %(default)s"
     )

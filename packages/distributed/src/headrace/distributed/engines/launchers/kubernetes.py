@@ -13,6 +13,7 @@ from typing import Any
 
 from headrace.distributed.engines.launchers.command_lines import run_task_command
 from headrace.distributed.engines.launchers.job_plan import PS, JobPlan
+from headrace.distributed.engines.launchers.job_token import TOKEN
 from headrace.distributed.engines.launchers.yaml_text import yaml_documents
 from headrace.distributed.engines.resolvers.explicit import RESTARTS
 from headrace.distributed.engines.resolvers.job_sizes import JOBS, sizes_to_text
@@ -43,6 +44,8 @@ class PodOptions:
       namespace: "" for that of kubectl.
       cpus, memory: what each pod requests, such as "4" and "16Gi"; "" for nothing.
       port: of each pod's server.
+      token_secret: the Secret whose key `token` is the token of the cluster; "" for that named
+        after the job, with "-token".
     """
 
     image: str
@@ -50,6 +53,7 @@ class PodOptions:
     cpus: str = ""
     memory: str = ""
     port: int = DEFAULT_PORT
+    token_secret: str = ""
 
 
 def manifest(plan: JobPlan, pods: PodOptions, jobset: bool = False) -> str:
@@ -187,11 +191,20 @@ def _variables(plan: JobPlan, pods: PodOptions, service: str) -> list[dict[str, 
         JOBS: sizes_to_text(plan.sizes()),
         SERVICE: service,
         PORT: str(pods.port),
+        # A pod may start before its own name is known.
+        "HEADRACE_BIND": "0.0.0.0",
         "PYTHONUNBUFFERED": "1",
         **plan.variables(),
     }
     plain: list[dict[str, Any]] = [{"name": name, "value": text} for name, text in values.items()]
-    return [*plain, _copied(RESTARTS, f"metadata.annotations['{_FAILURES}']")]
+    secret = {"name": secret_name(plan, pods), "key": "token"}
+    token = {"name": TOKEN, "valueFrom": {"secretKeyRef": secret}}
+    return [*plain, token, _copied(RESTARTS, f"metadata.annotations['{_FAILURES}']")]
+
+
+def secret_name(plan: JobPlan, pods: PodOptions) -> str:
+    """Returns the name of the Secret that the pods take their token from."""
+    return pods.token_secret or f"{plan.name}-token"
 
 
 def _copied(name: str, field: str) -> dict[str, Any]:

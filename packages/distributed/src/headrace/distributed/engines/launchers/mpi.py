@@ -17,6 +17,7 @@ from headrace.distributed.cluster.tasks import Task
 from headrace.distributed.engines.launchers.command_lines import run_task_command
 from headrace.distributed.engines.launchers.console import Console
 from headrace.distributed.engines.launchers.job_plan import JobPlan
+from headrace.distributed.engines.launchers.job_token import token_variables
 from headrace.distributed.engines.launchers.supervision import Supervision
 from headrace.distributed.engines.launchers.supervisor import GRACE_S, Supervisor
 from headrace.distributed.engines.resolvers.explicit import CLUSTER
@@ -61,10 +62,12 @@ def launch_mpi(
         )
     size = sum(plan.sizes().values())
     command = [mpiexec_program(), "-n", str(size), *options, *run_task_command(plan)]
+    token = token_variables(os.environ)
     with tempfile.TemporaryDirectory(prefix="headrace-", dir=folder or None) as exchange:
 
         def commands(task: Task, restart: int) -> tuple[Sequence[str], Mapping[str, str]]:
-            return command, os.environ | plan.variables() | {
+            variables = plan.variables() | token
+            return command, os.environ | variables | {
                 JOBS: sizes_to_text(plan.sizes()),
                 RENDEZVOUS: exchange,
                 CLUSTER: "",

@@ -17,6 +17,7 @@ from typing import Any
 from headrace.distributed.cluster.tasks import Task
 from headrace.distributed.engines.launchers.console import Console, describe_states
 from headrace.distributed.engines.launchers.job_plan import JobPlan, task_label
+from headrace.distributed.engines.launchers.job_token import token_variables
 from headrace.distributed.engines.launchers.supervision import (
     Finish,
     Instruction,
@@ -72,6 +73,7 @@ class _RayJob:
         self._ray = ray
         self._plan = plan
         self._host = host
+        self._token = token_variables(os.environ)
         self._cpus = cpus
         self._grace_s = grace_s
         self._tasks = plan.tasks()
@@ -169,7 +171,7 @@ class _RayJob:
             match instruction:
                 case Start(task, _, _):
                     run = self._actors[task].run.remote(
-                        self._plan, self._addresses, task, os.getcwd(), self._ledger
+                        self._plan, self._addresses, task, os.getcwd(), self._token, self._ledger
                     )
                     self._runs[run] = task
                     self._supervision.started(task)

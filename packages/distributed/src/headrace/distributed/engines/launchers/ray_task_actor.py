@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 import ray
@@ -88,13 +88,21 @@ class TaskActor:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def run(
-        self, plan: JobPlan, addresses: Sequence[str], task: Task, folder: str, ledger: Any
+        self,
+        plan: JobPlan,
+        addresses: Sequence[str],
+        task: Task,
+        folder: str,
+        variables: Mapping[str, str],
+        ledger: Any,
     ) -> int:
         """Runs the task to its end.
 
         Args:
           addresses: of the tasks of the cluster, by rank.
           folder: where the task runs, if this node has it.
+          variables: further variables of its environment.
+          ledger: the actor of the job's StartLedger.
         Returns: its exit status. Where a restart is left, the actor dies instead.
         Raises: UnavailableError if Ray moved the actor to another node than the address names.
         """
@@ -105,10 +113,11 @@ class TaskActor:
         tasks = plan.tasks()
         if tasks.index(task) < len(addresses):
             self._hold(addresses[tasks.index(task)])
-        environ = os.environ | plan.variables() | task_environment("ray", cluster, task, restart)
+        variables = {**plan.variables(), **variables}
+        variables |= task_environment("ray", cluster, task, restart)
         self._child = ChildProcess(
             task_command(plan, cluster, task),
-            environ,
+            os.environ | variables,
             self._guard,
             folder=folder if os.path.isdir(folder) else None,
         )

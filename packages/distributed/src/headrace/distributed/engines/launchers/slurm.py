@@ -22,6 +22,7 @@ from headrace.distributed.engines.launchers.job_plan import (
     task_command,
     task_environment,
 )
+from headrace.distributed.engines.launchers.job_token import token_variables
 from headrace.distributed.engines.launchers.supervision import Supervision
 from headrace.distributed.engines.launchers.supervisor import GRACE_S, Supervisor
 from headrace.distributed.engines.resolvers.hostlist import expand_counts, expand_hostlist
@@ -103,11 +104,12 @@ def launch_steps(plan: JobPlan, environ: Environment, grace_s: float = GRACE_S) 
     port = first_port(environ)
     ranks = sum(plan.sizes().values())
     cluster = plan.cluster([f"{node}:{port + place}" for node, place in places[:ranks]])
+    token = token_variables(environ)
     requeued = number(environ, RESTART_COUNT, "how often Slurm requeued the job", 0)
 
     def commands(task: Task, restart: int) -> tuple[Sequence[str], Mapping[str, str]]:
         node, _ = places[tasks.index(task)]
-        variables = plan.variables()
+        variables = plan.variables() | token
         variables |= task_environment("slurm", cluster, task, requeued + restart)
         command = [*_srun(node, _step_name(task)), *task_command(plan, cluster, task)]
         return command, os.environ | variables

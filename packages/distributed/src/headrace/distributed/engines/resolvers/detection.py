@@ -35,6 +35,9 @@ from headrace.distributed.engines.resolvers.variables import Environment, first_
 
 Jobs = Mapping[str, int] | None
 
+# Addresses by folder and rank: a process has one address, however often it resolves its cluster.
+_exchanged: dict[tuple[str, int], list[str]] = {}
+
 _log = logging.getLogger(__name__)
 
 
@@ -111,9 +114,11 @@ def _mpi(environ: Environment, jobs: Jobs) -> ResolvedCluster:
     if environ.get(ADDRESSES) or not environ.get(RENDEZVOUS):
         return resolve_mpi(environ, jobs)
     rank, size = rank_and_size(environ)
-    folder = Path(environ[RENDEZVOUS])
-    addresses = exchange_addresses(folder, rank, size, own_host(environ, size))
-    return resolve_mpi(environ, jobs, addresses)
+    key = environ[RENDEZVOUS], rank
+    if key not in _exchanged:
+        host = own_host(environ, size)
+        _exchanged[key] = exchange_addresses(Path(environ[RENDEZVOUS]), rank, size, host)
+    return resolve_mpi(environ, jobs, _exchanged[key])
 
 
 def own_host(environ: Environment, size: int) -> str:
