@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +36,7 @@ def test_examples_of_docstrings(module: Any) -> None:
 class Service:
     """A service whose one method does what `act` does."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: bool = True) -> None:
         self.act: Any = lambda request, context: LiveTasksResponse()
         self.server = grpc.server(
             DaemonThreads("test"), options=SERVER_OPTIONS, interceptors=[TokenCheck(b"")]
@@ -45,7 +46,8 @@ class Service:
             (service_handler(SERVICE, {"Act": (method, LiveTasksRequest)}, {}),)
         )
         self.address = f"127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
-        self.server.start()
+        if started:
+            self.server.start()
         self.channels = Channels(Settings())
         self.remote = RemoteService(self.channels, SERVICE, "/job:ps/task:3", self.address)
 
@@ -119,19 +121,35 @@ def test_errors_of_the_connection_name_task_address_and_method(service: Service)
         service.call(0.5)
 
 
-def test_a_call_is_repeated_until_the_service_is_there(service: Service) -> None:
-    failures = iter([True, True, False])
+def test_a_call_is_repeated_until_the_service_is_there() -> None:
+    late = Service(started=False)
+    late.act = lambda request, context: LiveTasksResponse(index=[1])
+    results: list[Any] = []
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    late.remote.address = address
+    with pytest.raises(errors.UnavailableError, match=f"{address}.*refused"):
+        late.call(0.3, repeat=True)
+    caller = threading.Thread(target=lambda: results.append(late.call(repeat=True)))
+    caller.start()
+    late.server.add_insecure_port(address)
+    late.server.start()
+    caller.join(30.0)
+    late.close()
+    assert [list(response.index) for response in results] == [[1]]
+
+
+def test_what_a_handler_finds_unavailable_is_not_repeated(service: Service) -> None:
+    asked: list[int] = []
 
     def act(request: Any, context: Any) -> Any:
-        if next(failures):
-            raise errors.UnavailableError(None, None, "not yet")
-        return LiveTasksResponse(index=[1])
+        asked.append(1)
+        raise errors.UnavailableError(None, None, "a third one is gone")
 
     service.act = act
-    assert list(service.call(repeat=True).index) == [1]
-    service.act = raising(errors.UnavailableError(None, None, "never"))
-    with pytest.raises(errors.UnavailableError, match="never"):
-        service.call(0.4, repeat=True)
+    with pytest.raises(errors.UnavailableError, match="^a third one is gone$"):
+        service.call(repeat=True)
+    assert asked == [1]
 
 
 def test_a_message_of_many_megabytes_passes(service: Service) -> None:

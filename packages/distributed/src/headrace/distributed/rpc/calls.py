@@ -10,7 +10,7 @@ import grpc
 
 from headrace.distributed.rpc.channels import Channels
 from headrace.distributed.rpc.deadline import Deadline
-from headrace.distributed.rpc.status import from_call
+from headrace.distributed.rpc.status import OF_CONNECTION, from_call
 from headrace.distributed.rpc.token import call_metadata
 from headrace.formats import errors
 
@@ -54,7 +54,7 @@ class RemoteService:
           request: the message.
           response: the class of the response.
           deadline: None: the call may take any time; keepalive finds out that the peer is gone.
-          repeat: whether the call is repeated until the deadline while the peer is unavailable:
+          repeat: whether the call is repeated until the deadline while the peer cannot be reached:
             for requests that change nothing, or carry a request_id.
         Returns: the response.
         Raises: errors.OpError: as the handler raised it; UnavailableError, DeadlineExceededError,
@@ -64,7 +64,8 @@ class RemoteService:
             try:
                 return self._call(method, request, response, deadline)
             except errors.UnavailableError as error:
-                if not repeat or deadline is None or deadline.left_s <= _PAUSE_S:
+                lost = error.details == OF_CONNECTION
+                if not repeat or not lost or deadline is None or deadline.left_s <= _PAUSE_S:
                     raise
                 unavailable = error
             time.sleep(_PAUSE_S)

@@ -15,6 +15,7 @@ from headrace.formats import errors
 _ERROR_KEY = "headrace-error-bin"  # the name of the node that failed, or nothing
 _MOST_TEXT = 1 << 16  # bytes of a message; gRPC limits all metadata of a call
 METADATA_LIMIT = 4 * _MOST_TEXT
+OF_CONNECTION = "connection"  # the details of errors that no handler has raised
 
 _STATUS = {status.value[0]: status for status in grpc.StatusCode}
 
@@ -38,7 +39,7 @@ def from_call(call: Any, who: str) -> errors.OpError:
     for key, value in call.trailing_metadata() or ():
         if key == _ERROR_KEY:
             return errors.from_code(code, details, value.decode(errors="replace") or None)
-    return errors.from_code(code, f"{who}: {details}")
+    return errors.from_code(code, f"{who}: {details}", details=OF_CONNECTION)
 
 
 def is_unimplemented(error: errors.OpError) -> bool:
