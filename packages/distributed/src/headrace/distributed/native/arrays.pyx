@@ -10,8 +10,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from headrace.distributed.native.memory cimport (
-    HR_MAX_RANK, HR_OK, HR_STRING, Memory, Value, hr_dtype, hr_dtype_size, hr_string, hr_tensor,
-    is_sendable,
+    HR_MAX_RANK, HR_OK, HR_STRING, Memory, Value, hr_dtype, hr_string, hr_tensor, is_sendable,
 )
 
 from headrace.formats import errors
@@ -31,6 +30,12 @@ cdef cnp.dtype numpy_dtype(hr_dtype number):
     return found
 
 
+cdef bint has_dtype(object array, object expected) except -1:
+    found = array.dtype
+    # A quantized dtype is a struct of one integer; the integers themselves will do.
+    return found == expected or (expected.names is not None and found == expected[0])
+
+
 cdef class _Held:
     """The memory of an array."""
     cdef Value value
@@ -46,13 +51,11 @@ cdef int value_from_array(object given, hr_dtype dtype, const Memory* memory,
     if not is_sendable(dtype):
         raise errors.InvalidArgumentError(
             None, None, f"a tensor of DataType {dtype} cannot be sent to another task")
-    array = np.ascontiguousarray(given) if np.ndim(given) else np.asarray(given)
+    array = as_array(given, dtype)
     if array.ndim > HR_MAX_RANK:
         raise errors.UnimplementedError(
             None, None, f"a tensor of rank {array.ndim}: at most {HR_MAX_RANK} is supported")
-    if dtype == HR_STRING:
-        array = array.astype(object)
-    elif array.dtype.itemsize != hr_dtype_size(dtype) or array.dtype.hasobject:
+    if dtype != HR_STRING and not has_dtype(array, numpy_dtype(dtype)):
         raise errors.InvalidArgumentError(
             None, None, f"an array of {array.dtype}, where {as_dtype(dtype).name} is expected")
     memset(&like, 0, sizeof(like))
@@ -72,6 +75,12 @@ cdef int value_from_array(object given, hr_dtype dtype, const Memory* memory,
     return 0
 
 
+cdef object as_array(object given, hr_dtype dtype):
+    if dtype == HR_STRING:
+        return np.asarray(given, dtype=object)  # an array of bytes would lose NULs at their ends
+    return np.ascontiguousarray(given) if np.ndim(given) else np.asarray(given)
+
+
 cdef int fill_strings(cnp.ndarray array, Value* value) except -1:
     cdef hr_string* strings = <hr_string*>value.tensor.data
     cdef int64_t i
@@ -80,7 +89,7 @@ cdef int fill_strings(cnp.ndarray array, Value* value) except -1:
             item = item.encode()
         if not isinstance(item, bytes):
             raise errors.InvalidArgumentError(
-                None, None, f"{item!r} in a string tensor is neither bytes nor str")
+                None, None, f"{item!r:.100} in a string tensor is neither bytes nor str")
         if value.memory.set_string(&strings[i], PyBytes_AS_STRING(item),
                                    <size_t>PyBytes_GET_SIZE(item)) != HR_OK:
             raise errors.ResourceExhaustedError(None, None, "no memory for a string tensor")

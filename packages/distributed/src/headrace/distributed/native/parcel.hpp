@@ -145,9 +145,10 @@ class ParcelQueue {
 
   bool empty() const { return !first_; }
   Parcel* front() { return first_; }
-  size_t bytes() const { return bytes_; }  // of parcels that are not written to the end
+  // Of parcels that are not written to the end, roughly, with what they take themselves.
+  size_t bytes() const { return bytes_; }
   void push(std::unique_ptr<Parcel> parcel) {
-    bytes_ += parcel->size();
+    bytes_ += parcel->size() + kOverhead;
     Parcel* added = parcel.release();
     (first_ ? last_->next : first_) = added;
     last_ = added;
@@ -156,7 +157,7 @@ class ParcelQueue {
     std::unique_ptr<Parcel> taken(first_);
     first_ = taken->next;
     taken->next = nullptr;
-    bytes_ -= taken->size();
+    bytes_ -= taken->size() + kOverhead;
     return taken;
   }
   void swap(ParcelQueue& other) {
@@ -166,6 +167,8 @@ class ParcelQueue {
   }
 
  private:
+  static constexpr size_t kOverhead = 512;
+
   Parcel *first_ = nullptr, *last_ = nullptr;
   size_t bytes_ = 0;
 };
