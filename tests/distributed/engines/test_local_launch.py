@@ -148,7 +148,13 @@ def guard_of(launcher: int) -> int:
 
 
 def test_programs_of_tensorflow_get_their_flags(scripts: Path) -> None:
-    script = write(scripts, "import sys\nprint(*sys.argv[1:])\n")
+    script = write(
+        scripts,
+        "import pathlib, sys, time\nprint(*sys.argv[1:])\n"
+        "served = pathlib.Path(__file__).with_name('served')\n"
+        "if '--job_name=ps' in sys.argv: served.touch()\n"
+        "while not served.exists(): time.sleep(0.02)\n",  # when workers end, servers are stopped
+    )
     options = ["--workers", "2", "--ps", "1", "--ps-script", script, "--pass-flags"]
     with launched([*options, script, "--x=1"], scripts) as job:
         assert job.end() == 0

@@ -27,4 +27,5 @@ def main() -> None:
             pass
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -32,4 +32,5 @@ def main() -> None:
         os._exit(127 if missing else 126)
 
 
-main()
+if __name__ == "__main__":
+    main()
