@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -143,17 +142,11 @@ def run(
 
 
 def launch(options: argparse.Namespace) -> int:
-    """Runs this program again, as workers and parameter servers. Returns: the chief's status."""
+    """Becomes the launcher of this program, as workers and parameter servers."""
     command = [sys.executable, "-m", "headrace.distributed.command.launch"]
     command += [f"--workers={options.workers}", f"--ps={options.ps}"]
-    child = subprocess.Popen(
-        command + [argument for argument in sys.argv if argument != "--launch"]
-    )
-    while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:
-            pass  # the launcher has it too, and ends its tasks
+    command += [argument for argument in sys.argv if argument != "--launch"]
+    os.execv(sys.executable, command)
 
 
 def train(
