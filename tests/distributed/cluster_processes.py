@@ -58,8 +58,8 @@ class Cluster:
     def start_worker(self, index: int, *options: str, script: str = "train_worker.py") -> None:
         """Starts a worker: the training script of these tests."""
         self.start(
-            f"worker:{index}", str(HERE / "faults" / script), "--task", str(index), "--cluster", self.text,
-            *options,
+            f"worker:{index}", str(HERE / "faults" / script), "--task", str(index),
+            "--cluster", self.text, *options,
         )  # fmt: skip
 
     def start_task(self, job: str, index: int, *options: str) -> None:

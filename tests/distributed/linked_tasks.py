@@ -1,4 +1,4 @@
-"""Workers of several tasks in this process, with links of a chosen plane between their endpoints."""
+"""Workers of several tasks in this process, whose endpoints are linked by a chosen plane."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _carry(source: Stream, sink: Stream) -> None:
 
 
 class LinkedTasks:
-    """A session over workers of this process, each a task with two devices; task 0 is the master."""
+    """A session over workers of this process, each with two devices; task 0 is the master."""
 
     def __init__(self, graph_def: GraphDef, plane: str) -> None:
         self.runtime = find_service(RUNTIMES, "local")()
@@ -64,12 +64,22 @@ class LinkedTasks:
             task: Endpoint(task, 1000 + i, worker)
             for i, (task, worker) in enumerate(self.workers.items())
         }
+        self.plane = plane
         for i, one in enumerate(TASKS):
             for other in TASKS[i + 1 :]:
-                connect(self.endpoints[one], self.endpoints[other], plane)
+                self.link(one, other)
         for worker in self.workers.values():
             worker.open_session("session", CONFIG, False)
         self.steps: dict[Any, Any] = {}
+        self.numbers: dict[Any, dict[str, int]] = {}  # step -> task -> partition
+
+    def link(self, one: str, other: str) -> None:
+        """Makes a link between two tasks."""
+        connect(self.endpoints[one], self.endpoints[other], self.plane)
+
+    def cut(self, one: str, other: str, reason: str) -> None:
+        """Ends the links between two tasks."""
+        self.endpoints[one].close_link(self.endpoints[other].incarnation, reason)
 
     @property
     def master(self) -> Endpoint:
@@ -101,13 +111,15 @@ class LinkedTasks:
             place[part.task] = len(participants)
             participants.append((number_of[part.task], part.task, number))
         fed = [e for e in plan.edge if not e.send_task]
-        dtypes = [1] * len(key[0])
+        dtypes = [self.planner.tensor_spec(name)[1] for name in key[0]]
         for edge in fed:
             dtypes[edge.feed] = edge.dtype
-        return self.master.make_step(
+        step = self.master.make_step(
             SESSION, participants, [(e.id, e.feed, place[e.recv_task]) for e in fed],
             list(plan.fetch), dtypes,
         )  # fmt: skip
+        self.numbers[step] = {task: number for _, task, number in participants}
+        return step
 
     def run(
         self, fetches: Sequence[str], feeds: Mapping[str, Any], targets: Sequence[str] = ()

@@ -23,11 +23,12 @@ def main() -> None:
     server = tf.train.Server(jobs, job_name="worker", task_index=args.task)
     step, count, _, _, train_op, _ = build(len(jobs["ps"]), args.task, 0, 1)
     counted = 0.0
+    read = count.read_value()
     with tf.Session(server.target) as session:
         session.run(tf.global_variables_initializer())
         try:
             while True:
-                _, at, counted = session.run([train_op, step, count.read_value()])
+                _, at, counted = session.run([train_op, step, read])
                 say(step=int(at), count=float(counted))
                 time.sleep(0.005)
         except tf.errors.OpError as error:

@@ -1,4 +1,4 @@
-"""Ten minutes of random faults against a training cluster, then: did it learn, was each update counted once?
+"""Random faults against a training cluster; then: did it learn, was each update counted once?
 
     python tests/distributed/faults/soak.py --minutes 10 --seed 1 [--sync]
 
@@ -115,8 +115,8 @@ class Soak:
             if last["step"] >= begin + 400 or time.monotonic() > limit:
                 break
             time.sleep(0.5)
-        # A checkpoint that was taken while workers updated may have one update of each in one of the
-        # two numbers only.
+        # A checkpoint that was taken while workers updated may have one update of each in only one
+        # of the two numbers.
         allowed = WORKERS * (self.restores + 1)
         off = abs(last["count"] - last["step"])
         print(f"disturbances: {self.counts}; starts: {self.cluster.starts}")

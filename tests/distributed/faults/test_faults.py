@@ -186,8 +186,7 @@ def test_a_long_stop_of_a_parameter_server_is_its_death(make_cluster: Make) -> N
     assert error["error"] in ("UnavailableError", "AbortedError")
     before = error["count"]
     cluster.signal("ps:0", signal.SIGCONT)
-    # The late process has not counted a step that was reported as failed twice: at most the one that
-    # was on its way.
+    # The late process has not counted a failed step twice: at most the one that was on its way.
     again = cluster.until("worker:0", lambda event: event.get("event") == "again")
     assert before <= again["count"] <= before + 1
 

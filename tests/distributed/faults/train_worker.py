@@ -65,7 +65,8 @@ def main() -> None:
     done = 0
     with tf.train.MonitoredTrainingSession(
         master=server.target, is_chief=args.task == 0, checkpoint_dir=args.checkpoints, hooks=hooks,
-        save_checkpoint_secs=None, save_checkpoint_steps=args.save_steps if args.checkpoints else None,
+        save_checkpoint_secs=None,
+        save_checkpoint_steps=args.save_steps if args.checkpoints else None,
         save_summaries_steps=None, save_summaries_secs=None, log_step_count_steps=None,
     ) as session:  # fmt: skip
         say(event="session")

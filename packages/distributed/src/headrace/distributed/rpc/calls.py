@@ -54,23 +54,24 @@ class RemoteService:
           request: the message.
           response: the class of the response.
           deadline: None: the call may take any time; keepalive finds out that the peer is gone.
-          repeat: whether the call is repeated until the deadline while the peer cannot be reached:
-            for requests that change nothing, or carry a request_id.
+          repeat: whether the call is repeated while the peer cannot be reached, for as long as a
+            silent task counts as alive: for requests that change nothing, or carry a request_id.
         Returns: the response.
         Raises: errors.OpError: as the handler raised it; UnavailableError, DeadlineExceededError,
           UnauthenticatedError and others with the task and its address.
         """
+        last_try: Deadline | None = None
         while True:
             try:
                 return self._call(method, request, response, deadline)
             except errors.UnavailableError as error:
-                lost = error.details == OF_CONNECTION
-                if not repeat or not lost or deadline is None or deadline.left_s <= _PAUSE_S:
+                if not repeat or error.details != OF_CONNECTION or deadline is None:
                     raise
-                unavailable = error
+                if last_try is None:
+                    last_try = deadline.at_most(self._channels.settings.dead_after_s)
+                if last_try.left_s <= _PAUSE_S:
+                    raise
             time.sleep(_PAUSE_S)
-            if deadline.passed:
-                raise unavailable
 
     def _call(self, method: str, request: Any, response: type, deadline: Deadline | None) -> Any:
         who = f"{self.task} at {self.address}, {method}"
