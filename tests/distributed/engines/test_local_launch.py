@@ -165,3 +165,18 @@ def test_programs_of_tensorflow_get_their_flags(scripts: Path) -> None:
         "--x=1 --job_name=worker --task_index=1 ",
     ]
     assert len({line.split("--ps_hosts")[1] for line in lines}) == 1
+
+
+def test_jobs_of_estimators(scripts: Path) -> None:
+    script = write(
+        scripts,
+        "from headrace.distributed.engines import resolve\n"
+        "me = resolve()\nprint(me.job_name, me.task_index, me.is_chief, len(me.cluster_def.job))\n"
+        "raise SystemExit(4 if me.is_chief else 0)\n",
+    )
+    options = ["--workers", "2", "--chief", "--evaluator", "--restarts", "0"]
+    with launched([*options, script], scripts) as job:
+        assert job.end() == 4
+    lines = {line.split(" | ")[1] for line in job.stdout.splitlines()}
+    assert lines >= {"chief 0 True 2"}
+    assert lines <= {"chief 0 True 2", "worker 0 False 2", "evaluator 0 False 0"}

@@ -101,6 +101,10 @@ def test_command_of_a_task(job: JobPlan, task: Task, command: list[str]) -> None
         (["--restarts", "-1", "x.py"], "--restarts is -1"),
         (["--ps-script", "y.py", "x.py"], "--ps-script is given, but --ps is 0"),
         (["--pass-flags", "--chief", "x.py"], "leave out --chief"),
+        (["--env", "A", "x.py"], "--env is 'A': expected NAME=VALUE"),
+        (["--image", "i", "x.py"], "--image is given, but --engine is local: it is for kubernetes"),
+        (["--engine=mpi", "--cpus=2", "x.py"], "it is for ray and slurm and kubernetes"),
+        (["--engine=mpi", "--evaluator", "x.py"], "--evaluator is given, but --engine mpi"),
     ],
 )
 def test_command_rejects_what_does_not_fit(

@@ -21,9 +21,23 @@ from headrace.distributed.engines.launchers.slurm import (
 )
 from headrace.distributed.engines.launchers.supervisor import GRACE_S
 from headrace.distributed.engines.resolvers.kubernetes import DEFAULT_PORT
-from headrace.formats.errors import OpError
+from headrace.formats.errors import InvalidArgumentError, OpError
 
 ENGINES = ("local", "ray", "slurm", "kubernetes", "mpi")
+# The engines that take an option.
+_TAKEN_BY = {
+    "engine_option": ("slurm", "mpi"),
+    "output": ("slurm", "kubernetes"),
+    "wait": ("slurm",),
+    "cpus": ("ray", "slurm", "kubernetes"),
+    "memory": ("kubernetes",),
+    "ray_address": ("ray",),
+    "shared_folder": ("mpi",),
+    "image": ("kubernetes",),
+    "namespace": ("kubernetes",),
+    "jobset": ("kubernetes",),
+    "token_secret": ("kubernetes",),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,10 +52,20 @@ def main(arguments: list[str] | None = None) -> int:
     plan = _plan(options)
     try:
         plan.check()
+        _check_engine(options)
         return _launch(plan, options)
     except (OpError, OSError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
+
+
+def _check_engine(options: argparse.Namespace) -> None:
+    """Raises: InvalidArgumentError for an option that the engine does not take."""
+    for name, engines in _TAKEN_BY.items():
+        if getattr(options, name) and options.engine not in engines:
+            option = "--" + name.replace("_", "-")
+            why = f"{option} is given, but --engine is {options.engine}: it is for"
+            raise InvalidArgumentError(None, None, f"{why} {' and '.join(engines)}")
 
 
 def _launch(plan: JobPlan, options: argparse.Namespace) -> int:
