@@ -47,9 +47,13 @@ _SESSIONS = {
     "train.SyncReplicasOptimizer": "training.sync_replicas",
     "train.SessionManager": "training.session_manager",
     **rows(
+        "training.session_creators",
+        "SessionCreator ChiefSessionCreator WorkerSessionCreator",
+        "train",
+    ),
+    **rows(
         "training.monitored_session",
-        "SessionCreator ChiefSessionCreator WorkerSessionCreator MonitoredSession "
-        "SingularMonitoredSession MonitoredTrainingSession",
+        "MonitoredSession SingularMonitoredSession MonitoredTrainingSession",
         "train",
     ),
     **rows(

@@ -29,6 +29,7 @@ class Coordinator:
         self._error: tuple[Any, Any, Any] | None = None
         self._joined = False
         self._threads: set[threading.Thread] = set()
+        self._until_close: list[threading.Thread] = []
 
     def request_stop(self, ex: BaseException | tuple[Any, ...] | None = None) -> None:
         """Requests all threads to stop.
@@ -79,6 +80,16 @@ class Coordinator:
         """Adds a thread that `join` waits for."""
         with self._lock:
             self._threads.add(thread)
+
+    def _register_until_close(self, thread: threading.Thread) -> None:
+        """Adds a thread that only the end of its session stops."""
+        self._until_close.append(thread)
+
+    def _join_after_close(self, timeout_s: float) -> None:
+        """Waits for the threads that end with a session, after the end of the session."""
+        end = time.monotonic() + timeout_s
+        for thread in self._until_close:
+            thread.join(max(0.0, end - time.monotonic()))
 
     def join(
         self,

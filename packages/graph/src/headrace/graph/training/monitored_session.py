@@ -6,14 +6,19 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headrace.formats.errors import AbortedError, OutOfRangeError, UnavailableError
+from headrace.formats.errors import OutOfRangeError
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.nest import flatten_dict_items
 from headrace.graph.platform import logging
+from headrace.graph.training.attempts import LOST_TASK, Attempts
 from headrace.graph.training.coordinator import Coordinator
 from headrace.graph.training.scaffold import Scaffold
-from headrace.graph.training.session_manager import SessionManager
+from headrace.graph.training.session_creators import (
+    ChiefSessionCreator,
+    SessionCreator,
+    WorkerSessionCreator,
+)
 from headrace.graph.training.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,
@@ -22,105 +27,7 @@ from headrace.graph.training.session_run_hook import (
 )
 from headrace.graph.typing.aliases import FeedDict, Proto, SessionLike
 
-# Errors after which the session is recreated: a worker was lost.
-_RECOVERABLE = (AbortedError, UnavailableError)
 USE_DEFAULT = object()
-
-
-class SessionCreator:
-    """Base class of factories for the session of a MonitoredSession."""
-
-    def create_session(self) -> Any:
-        """Returns an initialised session."""
-        raise NotImplementedError(f"{type(self).__name__}.create_session")
-
-
-class ChiefSessionCreator(SessionCreator):
-    """Creates a session, and restores the model from a checkpoint or initialises it.
-
-    Args:
-      scaffold: Scaffold; a default one if None.
-      master: session target.
-      config: ConfigProto.
-      checkpoint_dir: folder of checkpoints; or checkpoint_filename_with_path: a checkpoint.
-    """
-
-    def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Proto | None = None,
-        checkpoint_dir: str | None = None,
-        checkpoint_filename_with_path: str | None = None,
-    ) -> None:
-        self._scaffold = scaffold or Scaffold()
-        self._master = master
-        self._config = config
-        self._folder = checkpoint_dir
-        self._path = checkpoint_filename_with_path
-        self._manager: SessionManager | None = None
-
-    def _session_manager(self) -> SessionManager:
-        if self._manager is None:
-            self._manager = SessionManager(
-                local_init_op=self._scaffold.local_init_op,
-                local_init_feed_dict=self._scaffold.local_init_feed_dict,
-                ready_op=self._scaffold.ready_op,
-                ready_for_local_init_op=self._scaffold.ready_for_local_init_op,
-                graph=get_default_graph(),
-            )
-        return self._manager
-
-    def create_session(self) -> Any:
-        """Returns a restored or initialised session. Raises: as SessionManager.prepare_session."""
-        self._scaffold.finalize()
-        return self._session_manager().prepare_session(
-            self._master,
-            saver=self._scaffold.saver,
-            checkpoint_dir=self._folder,
-            checkpoint_filename_with_path=self._path,
-            config=self._config,
-            init_op=self._scaffold.init_op,
-            init_feed_dict=self._scaffold.init_feed_dict,
-            init_fn=self._scaffold.init_fn,
-        )
-
-
-class WorkerSessionCreator(SessionCreator):
-    """Creates a session, and waits until the chief has restored or initialised the model.
-
-    Args: as in ChiefSessionCreator, and
-      max_wait_secs: maximum waiting time in seconds.
-    """
-
-    def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Proto | None = None,
-        max_wait_secs: float = 30 * 60,
-    ) -> None:
-        self._scaffold = scaffold or Scaffold()
-        self._master = master
-        self._config = config
-        self._max_wait_s = max_wait_secs
-
-    def create_session(self) -> Any:
-        """Returns a session that the chief has initialised.
-
-        Raises: DeadlineExceededError after max_wait_secs.
-        """
-        self._scaffold.finalize()
-        manager = SessionManager(
-            local_init_op=self._scaffold.local_init_op,
-            local_init_feed_dict=self._scaffold.local_init_feed_dict,
-            ready_op=self._scaffold.ready_op,
-            ready_for_local_init_op=self._scaffold.ready_for_local_init_op,
-            graph=get_default_graph(),
-        )
-        return manager.wait_for_session(
-            self._master, config=self._config, max_wait_secs=self._max_wait_s
-        )
 
 
 class _Monitored:
@@ -142,28 +49,46 @@ class _Monitored:
         self._creator = session_creator or ChiefSessionCreator()
         self._session: Any = None
         self._coord = Coordinator(clean_stop_exception_types=())
+        self._attempts: Attempts | None = None  # since a task was lost
         self._stop = False
         self._closed = False
-        if should_recover:
-            self._retry_after_recovery(self._open)
-        else:
-            self._open()
+        self._attempt(lambda: None)
 
-    def _retry_after_recovery(self, function: Callable[[], None]) -> None:
+    def _attempt(self, function: Callable[[], Any]) -> Any:
+        """Calls a function of the session; while tasks are lost, again with a new session.
+
+        Raises: the error of a lost task, if it does not recover, or the creator's time is over.
+        """
         while True:
             try:
-                return function()
-            except _RECOVERABLE as error:
-                logging.info("The session could not be made, trying again: %s", error)
+                if self._session is None:
+                    self._open()
+                result = function()
+            except LOST_TASK as error:
+                if not self._recovers:
+                    raise
+                logging.info("A task was lost, the session is made anew: %s", error)
+                self._drop(lost=True)
+                if self._attempts is None:
+                    self._attempts = Attempts(max_wait_s=self._creator._max_wait_s)
+                if not self._attempts.pause():
+                    raise
+            else:
+                self._attempts = None
+                return result
 
     def _open(self) -> None:
         self._coord = Coordinator(clean_stop_exception_types=())
         self._session = self._creator.create_session()
-        runners = self._session.graph.get_collection(GraphKeys.QUEUE_RUNNERS)
-        for runner in runners:
-            runner.create_threads(self._session, coord=self._coord, daemon=True, start=True)
-        for hook in self._hooks:
-            hook.after_create_session(self._session, self._coord)
+        try:
+            runners = self._session.graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+            for runner in runners:
+                runner.create_threads(self._session, coord=self._coord, daemon=True, start=True)
+            for hook in self._hooks:
+                hook.after_create_session(self._session, self._coord)
+        except BaseException as error:
+            self._drop(lost=isinstance(error, LOST_TASK))
+            raise
 
     @property
     def graph(self) -> Any:
@@ -172,7 +97,22 @@ class _Monitored:
 
     def should_stop(self) -> bool:
         """Returns whether it is closed, or a hook or thread requested a stop."""
-        return self._closed or self._session is None or self._stop or self._coord.should_stop()
+        if self._closed or self._session is None or self._stop:
+            return True
+        if not self._coord.should_stop():
+            return False
+        try:
+            self._coord.raise_requested_exception()
+        except LOST_TASK as error:
+            if not self._recovers:
+                return True
+            logging.info("A thread lost a task, the session is made anew: %s", error)
+            self._drop(lost=True)
+            self._attempt(lambda: None)
+            return False
+        except Exception:  # noqa: BLE001 - `close` raises it
+            pass
+        return True
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -181,28 +121,20 @@ class _Monitored:
 
         Raises: RuntimeError for a closed session; as Session.run.
         """
-        while True:
-            if self._session is None:
-                raise RuntimeError("Run called even after should_stop requested.")
-            try:
-                return self._run_once(fetches, feed_dict, options, run_metadata)
-            except _RECOVERABLE as error:
-                if not self._recovers:
-                    raise
-                logging.info("A worker was lost, the session is made anew: %s", error)
-                self._drop()
-                self._retry_after_recovery(self._open)
+        if self._session is None:
+            raise RuntimeError("Run called even after should_stop requested.")
+        return self._attempt(lambda: self._run_once(fetches, feed_dict, options, run_metadata))
 
     def _run_once(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         try:
             return self._run_with_hooks(fetches, feed_dict, options, run_metadata)
-        except _RECOVERABLE:
+        except LOST_TASK:
             raise
         except Exception as error:
             # a failed thread cancels the run: raise the error of the thread
             try:
                 self._coord.raise_requested_exception()
-            except _RECOVERABLE:
+            except LOST_TASK:
                 raise
             except Exception as first:  # noqa: BLE001 - any of a thread's errors
                 raise first from error
@@ -250,7 +182,7 @@ class _Monitored:
         if names != ["step_context"]:
             raise ValueError(f"step_fn may either have one `step_context` argument, has {names}")
         try:
-            return step_fn(StepContext(self._session, self._run_with_hooks))
+            return self._attempt(lambda: step_fn(StepContext(self._session, self._run_with_hooks)))
         except StopIteration:
             self._stop = True
             return None
@@ -274,18 +206,29 @@ class _Monitored:
                 if not self._graph_was_finalized:
                     get_default_graph()._finalized = False  # noqa: SLF001 - it was ours to set
 
-    def _drop(self) -> None:
+    def _drop(self, lost: bool = False) -> None:
+        """Stops the threads and closes the session.
+
+        Args:
+          lost: whether a task was lost: the threads wait for what it no longer sends, until the
+            session is closed.
+        """
         session, self._session = self._session, None
         if session is None:
             return
         self._coord.request_stop()
+        if lost:
+            _close(session)
         try:
             self._coord.join(stop_grace_period_secs=self._grace_s, ignore_live_threads=True)
+        except LOST_TASK as error:
+            if not self._recovers:
+                raise
+            logging.info("A thread lost a task: %s", error)
         finally:
-            try:
-                session.close()
-            except Exception as error:  # noqa: BLE001 - the session is discarded anyway
-                logging.info("Closing the session failed: %s", error)
+            if not lost:
+                _close(session)
+            self._coord._join_after_close(self._grace_s)
 
     def __enter__(self) -> Any:
         return self
@@ -303,6 +246,13 @@ class _Monitored:
             logging.error("Closing the session failed too: %s", sys.exc_info()[1])
         # the end of the input ends the loop
         return kind is not None and kind_of_end is None
+
+
+def _close(session: Any) -> None:
+    try:
+        session.close()
+    except Exception as error:  # noqa: BLE001 - the session is discarded anyway
+        logging.info("Closing the session failed: %s", error)
 
 
 class StepContext:
@@ -420,7 +370,8 @@ def MonitoredTrainingSession(  # noqa: N802 - TF's name
       log_step_count_steps: interval in steps of logging the step rate; None does not log.
       config: ConfigProto.
       stop_grace_period_secs: seconds to wait for threads to stop.
-      max_wait_secs: seconds to wait for the chief.
+      max_wait_secs: seconds to wait for the chief, and to recover from lost tasks; then the error
+        of the lost task is raised.
       summary_dir: folder of summaries; checkpoint_dir by default.
       save_graph_def: also write the graph to checkpoint_dir.
     """
@@ -477,4 +428,5 @@ def MonitoredTrainingSession(  # noqa: N802 - TF's name
         )
     all_hooks += list(hooks or [])
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    creator._max_wait_s = max_wait_secs
     return MonitoredSession(creator, all_hooks, stop_grace_period_secs)

@@ -25,6 +25,8 @@ from headrace.graph.ops.synchronisation.queue_runner import QueueRunner
 from headrace.graph.optimizers.optimizer import Optimizer
 from headrace.graph.platform import logging
 from headrace.graph.training.session_run_hook import SessionRunHook
+from headrace.graph.training.sync_hook import SyncReplicasHook
+from headrace.graph.training.sync_quorum import Quorum
 from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_collections import (
     global_variables,
@@ -36,7 +38,9 @@ class SyncReplicasOptimizer(Optimizer):
     """Averages the gradients of replicas_to_aggregate steps, and applies the averages.
 
     Workers wait for a token of each global step, so that all compute gradients of the same values;
-    stale gradients are dropped.
+    stale gradients are dropped. With fewer gradients in an average than workers, the slowest ones
+    are not waited for. With the hook of make_session_run_hook and sessions over several tasks, an
+    average takes fewer gradients while workers are dead, and the others end with the chief.
 
     Args:
       opt: optimizer that applies the averages.
@@ -73,6 +77,8 @@ class SyncReplicasOptimizer(Optimizer):
         self._global_step: Any = None
         self._accumulators: list[tuple[Any, str]] = []
         # Set by apply_gradients.
+        self._quorum: Quorum
+        self._local_step: Variable
         self._sync_token_queue: FIFOQueue
         self._chief_queue_runner: QueueRunner
         self.local_step_init_op: Any
@@ -101,7 +107,7 @@ class SyncReplicasOptimizer(Optimizer):
         self._global_step = global_step
         # Beside an operation of the worker: a variable of its own is not on a parameter server.
         with colocate_with(no_op()):
-            local_step = Variable(
+            local_step = self._local_step = Variable(
                 initial_value=0,
                 trainable=False,
                 collections=[GraphKeys.LOCAL_VARIABLES],
@@ -111,10 +117,17 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = assign(local_step, global_step)
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         with name_scope(None, self._name):
+            self._quorum = Quorum(
+                global_step,
+                self._replicas_to_aggregate,
+                self._tokens_per_step,
+                local_step,
+                shared_name=f"{pairs[0][1].name}/{self._name}",
+            )
             applied, averages = self._accumulate(pairs, local_step)
             update = self._apply_averages(averages, global_step)
             train_op = self._wait_for_token(applied, update, local_step)
-            steps = [self.local_step_init_op]
+            steps = [self.local_step_init_op, self._quorum.init_op]
             for accumulator, place in self._accumulators:
                 with device(place):
                     steps.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
@@ -140,7 +153,7 @@ class SyncReplicasOptimizer(Optimizer):
                         grad.dtype, shape=var.get_shape(), shared_name=shared
                     )
                     applied.append(accumulator.apply_grad(grad, local_step=local_step))
-                    average = accumulator.take_grad(self._replicas_to_aggregate)
+                    average = accumulator.take_grad(self._quorum.n_gradients)
                 elif isinstance(grad, IndexedSlices):
                     accumulator = SparseConditionalAccumulator(
                         grad.dtype, shape=(), shared_name=shared
@@ -148,7 +161,7 @@ class SyncReplicasOptimizer(Optimizer):
                     applied.append(
                         accumulator.apply_indexed_slices_grad(grad, local_step=local_step)
                     )
-                    average = accumulator.take_indexed_slices_grad(self._replicas_to_aggregate)
+                    average = accumulator.take_indexed_slices_grad(self._quorum.n_gradients)
                 else:
                     raise ValueError("Unknown grad type!")
                 averages.append((average, var))
@@ -171,12 +184,11 @@ class SyncReplicasOptimizer(Optimizer):
             closed = FIFOQueue(
                 1, "int32", shapes=[[]], name="dummy_queue", shared_name="dummy_queue"
             )
-            with control_dependencies(applied):
+            with control_dependencies([*applied, self._quorum.arrive(applied)]):
                 token = queue.dequeue()
             train_op = assign(local_step, token)
-            with control_dependencies([update]):
-                # A separate read: the variable's snapshot is the value before the update.
-                sync = queue.enqueue_many((fill([self._tokens_per_step], step.read_value()),))
+            sync = queue.enqueue_many((self._quorum.tokens_after(update),))
+            self._quorum.add_end(queue)
             if self._variable_averages is not None:
                 with control_dependencies([sync]), name_scope(""):
                     sync = self._variable_averages.apply(self._variables_to_average)
@@ -216,7 +228,7 @@ class SyncReplicasOptimizer(Optimizer):
 
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
         """Returns a hook that initialises the local step, and for the chief starts the updates."""
-        return _SyncReplicasHook(self, is_chief, num_tokens)
+        return SyncReplicasHook(self, is_chief, num_tokens)
 
     def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         """Returns a slot of the optimizer that is wrapped."""
@@ -229,39 +241,3 @@ class SyncReplicasOptimizer(Optimizer):
     def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the names of the slots of the optimizer that is wrapped."""
         return self._opt.get_slot_names(*args, **kwargs)
-
-
-class _SyncReplicasHook(SessionRunHook):
-    def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
-        self._optimizer = optimizer
-        self._is_chief = is_chief
-        self._num_tokens = num_tokens
-
-    def begin(self) -> None:
-        optimizer = self._optimizer
-        if not optimizer._gradients_applied:
-            raise ValueError(
-                "SyncReplicasOptimizer.apply_gradient should be called before using the hook."
-            )
-        self._ready = optimizer.ready_for_local_init_op
-        self._init_op: Any = optimizer.local_step_init_op
-        self._init_tokens: Any = None
-        self._runner: Any = None
-        if self._is_chief:
-            self._init_op = optimizer.chief_init_op
-            self._runner = optimizer.get_chief_queue_runner()
-            self._init_tokens = optimizer.get_init_tokens_op(self._num_tokens)
-
-    def after_create_session(self, session: Any, coord: Any) -> None:
-        missing = session.run(self._ready)
-        if missing.size:
-            raise RuntimeError(
-                "Init operations did not make model ready for SyncReplicasOptimizer local_init. "
-                f"Init op: {self._init_op.name}, error: variables not initialized: "
-                f"{', '.join(name.decode() for name in missing)}"
-            )
-        session.run(self._init_op)
-        if self._init_tokens is not None:
-            session.run(self._init_tokens)
-        if self._runner is not None:
-            self._runner.create_threads(session, coord=coord, daemon=True, start=True)

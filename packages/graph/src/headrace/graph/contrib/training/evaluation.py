@@ -16,8 +16,9 @@ from headrace.graph.summary.summaries import merge_all
 from headrace.graph.training.checkpoint_initialization import checkpoints_iterator
 from headrace.graph.training.global_step import get_or_create_global_step, global_step
 from headrace.graph.training.monitor_hooks import FinalOpsHook
-from headrace.graph.training.monitored_session import ChiefSessionCreator, MonitoredSession
+from headrace.graph.training.monitored_session import MonitoredSession
 from headrace.graph.training.scaffold import Scaffold
+from headrace.graph.training.session_creators import ChiefSessionCreator
 from headrace.graph.training.session_run_hook import (
     SessionRunArgs,
     SessionRunContext,

@@ -1,0 +1,356 @@
+"""SyncReplicasOptimizer between workers: averages, tokens, and a quorum that follows who lives.
+
+The workers are threads, the tasks are in this process (in_process_cluster.py). Modules:
+training/sync_replicas, training/sync_quorum, training/sync_hook.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from in_process_cluster import DiedError, InProcessCluster
+from synchronous_model import PATIENCE_S, Model, Replica, wait_until
+
+import headrace.graph as hr
+from headrace.graph.training.sync_hook import SyncReplicasHook
+from headrace.graph.training.sync_quorum import Quorum
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    made = InProcessCluster(monkeypatch, n_ps=2, n_workers=3)
+    yield made
+    made.close()
+
+
+def started(*replicas: Replica) -> list[Replica]:
+    """Starts workers, and lets them train when all have a session."""
+    for replica in replicas:
+        replica.hold.set()
+        replica.start()
+    for replica in replicas:
+        wait_until(lambda r=replica: r.ready.is_set() or r.error, f"session of {replica.name}")
+        if replica.error is not None:
+            raise replica.error
+    for replica in replicas:
+        replica.hold.clear()
+    return list(replicas)
+
+
+def state(cluster: InProcessCluster) -> dict[str, Any]:
+    """Returns the values of the model and of the counters, read by a new session."""
+    model = Model(2, 2, (3, 3))
+    with hr.Session("tasks://observer/0", graph=model.graph) as session:
+        names = ["step", "count", "table", "x"]
+        values = session.run([getattr(model, name) for name in names])
+        found = dict(zip(names, values, strict=True))
+        found["n_dead"] = int(session.run(model.sync._quorum.n_dead))
+    return found
+
+
+def check_updates(found: dict[str, Any], n_lost: int = 0) -> None:
+    """Checks that each update was done once; n_lost: of how many the chief died in between."""
+    step = int(found["step"])
+    assert step <= found["count"] <= step + n_lost
+    row = found["table"][1, 0]
+    assert step <= row <= step + n_lost
+    np.testing.assert_array_equal(found["table"], [[0, 0], [row, row], [0, 0]])
+
+
+def test_workers_train_together_until_the_last_step(cluster) -> None:
+    workers = started(*(Replica(i, (3, 3), last_step=60) for i in range(3)))
+    for worker in workers:
+        worker.finish()
+        assert worker.seen == sorted(worker.seen) and worker.seen[-1] >= 60
+    check_updates(state(cluster))
+
+
+class Steps:
+    """The steps of the chief and of workers of a model, one at a time, without threads."""
+
+    def __init__(self, replicas: tuple[int, int], n_workers: int = 2) -> None:
+        self.models = [Model(i, 2, replicas) for i in range(n_workers)]
+        self.sessions = [
+            hr.Session(f"tasks://worker/{i}", graph=model.graph)
+            for i, model in enumerate(self.models)
+        ]
+        with self.models[0].graph.as_default():
+            self.run(0, hr.global_variables_initializer())
+        self.run(0, self.models[0].sync.chief_init_op)
+        self.update = self.models[0].sync.get_chief_queue_runner().enqueue_ops[0]
+        for i in range(n_workers):
+            self.join(i)
+
+    def run(self, worker: int, fetches: Any) -> Any:
+        return self.sessions[worker].run(fetches)
+
+    def join(self, worker: int) -> None:
+        """Sets the worker's step to the global step."""
+        self.run(worker, self.models[worker].sync.local_step_init_op)
+
+    def arrive(self, worker: int) -> None:
+        """Adds the gradients of a worker."""
+        self.run(worker, self.models[worker].sync._quorum.arrival)
+
+    def arrive_in_part(self, worker: int) -> None:
+        """Adds the gradient of `count` only, after which the worker dies."""
+        sync = self.models[worker].sync
+        ref = sync._accumulators[0][0].accumulator_ref
+        (first,) = (op for op in sync._quorum.arrival.control_inputs if op.inputs[0] is ref)
+        self.run(worker, first)
+
+    def accumulated(self) -> list[int]:
+        """Returns the numbers of gradients of the dense variables."""
+        accumulators = self.models[0].sync._accumulators[:2]
+        return [int(self.run(0, a.num_accumulated())) for a, _ in accumulators]
+
+    def values(self) -> list[float]:
+        model = self.models[0]
+        return [float(v) for v in self.run(0, [model.step, model.count, model.table[1, 0]])]
+
+    def background_update(self) -> threading.Thread:
+        """Starts an update of the chief, which waits for gradients."""
+        thread = threading.Thread(target=self.run, args=(0, self.update), daemon=True)
+        thread.start()
+        return thread
+
+    def close(self) -> None:
+        for session in self.sessions:
+            session.close()
+
+
+@pytest.fixture
+def steps(cluster):
+    made = Steps((2, 2))
+    yield made
+    made.close()
+
+
+def test_an_average_is_of_the_gradients_of_one_step_and_stale_ones_are_dropped(steps) -> None:
+    steps.arrive(0)
+    assert steps.accumulated() == [1, 1]
+    steps.arrive(1)
+    assert steps.accumulated() == [2, 2]
+    steps.run(0, steps.update)
+    assert steps.values() == [1, 1, 1]
+    steps.arrive(0)  # of step 0
+    steps.arrive(1)
+    assert steps.accumulated() == [0, 0]
+    steps.join(0)
+    steps.arrive(0)
+    assert steps.accumulated() == [1, 1]
+
+
+def test_an_average_counts_all_gradients_that_came_in_time(steps) -> None:
+    for worker in (0, 1, 0):
+        steps.arrive(worker)
+    steps.run(0, steps.update)
+    assert steps.values() == [1, 1, 1]
+    assert steps.accumulated() == [0, 0]
+
+
+def test_a_worker_that_dies_between_two_variables_does_not_count(steps) -> None:
+    steps.arrive_in_part(1)
+    steps.arrive(0)
+    waiting = steps.background_update()
+    assert steps.accumulated() in ([2, 1], [1, 2])
+    steps.join(1)  # it is back
+    steps.arrive(1)
+    waiting.join(PATIENCE_S)
+    assert not waiting.is_alive()
+    assert steps.values() == [1, 1, 1]
+
+
+def test_a_fill_in_releases_the_average_that_waits_for_a_dead_worker(steps) -> None:
+    steps.arrive(0)
+    waiting = steps.background_update()
+    quorum = steps.models[0].sync._quorum
+    steps.run(0, quorum.add_dead)
+    steps.run(0, quorum.fill_in)
+    waiting.join(PATIENCE_S)
+    assert not waiting.is_alive()
+    assert steps.values() == [1, 1, 1]
+    steps.join(0)
+    steps.arrive(0)  # one is enough now, without a fill-in
+    steps.run(0, steps.update)
+    assert steps.values() == [2, 2, 2]
+
+
+def test_a_fill_in_that_comes_late_makes_one_average_smaller_but_never_empty(steps) -> None:
+    quorum = steps.models[0].sync._quorum
+    for worker in (0, 1):
+        steps.arrive(worker)
+    steps.run(0, steps.update)
+    steps.run(0, quorum.add_dead)
+    steps.run(0, quorum.fill_in)  # for the average that has just been taken
+    waiting = steps.background_update()
+    steps.join(0)
+    steps.arrive(0)
+    waiting.join(PATIENCE_S)
+    assert not waiting.is_alive()
+    assert steps.values() == [2, 2, 2]
+    steps.run(0, quorum.remove_dead)
+    for worker in (0, 1):
+        steps.join(worker)
+        steps.arrive(worker)
+    steps.run(0, steps.update)
+    assert steps.values() == [3, 3, 3]
+
+
+def test_a_chief_that_died_with_gradients_in_its_hands_does_the_step_again(steps) -> None:
+    for worker in (0, 1):
+        steps.arrive(worker)
+    steps.run(0, steps.models[0].sync._quorum.n_gradients)  # taken, and not applied
+    assert steps.accumulated() == [2, 2]
+    steps.run(0, steps.models[0].sync.chief_init_op)  # another chief
+    for worker in (0, 1):
+        steps.arrive(worker)
+    steps.run(0, steps.update)
+    assert steps.values() == [1, 1, 1]
+    assert steps.accumulated() == [0, 0]
+
+
+def test_tokens_are_as_many_as_workers_that_are_not_dead(steps) -> None:
+    queue, quorum = steps.models[0].sync._sync_token_queue, steps.models[0].sync._quorum
+    with steps.models[0].graph.as_default():
+        size, token = queue.size(), queue.dequeue()
+    for n_dead, expected in ((0, 2), (1, 1), (2, 1)):
+        if n_dead:
+            steps.run(0, quorum.add_dead)
+        for worker in (0, 1):
+            steps.join(worker)
+            steps.arrive(worker)
+        steps.run(0, steps.update)
+        assert steps.run(0, size) == expected
+        assert [steps.run(0, token) for _ in range(expected)] == [n_dead + 1] * expected
+
+
+@pytest.mark.parametrize(
+    ("replicas", "missing"), [((3, 3), [0, 1, 2, 2]), ((2, 3), [0, 0, 1, 1]), ((4, 2), [0, 1, 2])]
+)
+def test_backup_workers_die_before_the_average_becomes_smaller(replicas, missing, cluster) -> None:
+    sync = Model(0, 2, replicas).sync
+    assert isinstance(sync.make_session_run_hook(is_chief=True), SyncReplicasHook)
+    quorum: Quorum = sync._quorum
+    assert [quorum.n_missing(n) for n in range(len(missing))] == missing
+
+
+def test_workers_go_on_when_one_dies_with_a_token_and_take_it_in_again(cluster) -> None:
+    workers = started(*(Replica(i, (3, 3)) for i in range(3)))
+    chief, other, dies = workers
+    for worker in workers:
+        worker.progress()
+    dies.hold.set()
+    assert dies.holding.wait(PATIENCE_S)
+    cluster.end("worker", 2)
+    dies.stop.set()
+    dies.finish(DiedError)
+    chief.progress(10)
+    other.progress(10)
+    assert state_of_quorum(cluster) == 1
+    cluster.start("worker", 2)
+    (again,) = started(Replica(2, (3, 3)))
+    again.progress(10)
+    wait_until(lambda: state_of_quorum(cluster) == 0, "three workers again")
+    for worker in (chief, other, again):
+        worker.progress(10)
+    chief.stop.set()
+    for worker in (chief, other, again):
+        worker.finish()
+    check_updates(state(cluster))
+
+
+def test_the_chief_goes_on_alone_when_all_others_have_died(cluster) -> None:
+    workers = started(*(Replica(i, (3, 3), last_step=150) for i in range(3)))
+    for worker in workers:
+        worker.progress()
+    for worker in workers[1:]:
+        worker.stop.set()
+        cluster.end("worker", worker.task)
+    for worker in workers[1:]:
+        worker.finish(DiedError)
+    workers[0].finish()
+    check_updates(state(cluster))
+
+
+def test_a_slow_backup_worker_is_not_waited_for(cluster) -> None:
+    workers = started(*(Replica(i, (2, 3)) for i in range(3)))
+    for worker in workers:
+        worker.progress()
+    workers[2].hold.set()
+    assert workers[2].holding.wait(PATIENCE_S)
+    for worker in workers[:2]:
+        worker.progress(20)
+    assert state_of_quorum(cluster) == 0
+    workers[2].hold.clear()
+    workers[2].progress(5)
+    workers[0].stop.set()
+    for worker in workers:
+        worker.finish()
+    check_updates(state(cluster))
+
+
+def test_a_worker_that_finishes_first_leaves_even_if_its_server_answers(
+    cluster, monkeypatch
+) -> None:
+    monkeypatch.setattr(cluster, "live_tasks", lambda job: [0, 1] if job == "worker" else [])
+    chief, leaves = started(Replica(0, (2, 2), last_step=80), Replica(1, (2, 2), own_steps=10))
+    leaves.finish()
+    chief.finish()
+    assert chief.seen[-1] >= 80
+    check_updates(state(cluster))
+
+
+def test_the_others_end_with_a_chief_that_finishes_first(cluster) -> None:
+    workers = started(Replica(0, (3, 3), own_steps=20), Replica(1, (3, 3)), Replica(2, (3, 3)))
+    for worker in workers:
+        worker.finish()
+    check_updates(state(cluster))
+    # a later run over the same parameter servers is not ended by this end
+    workers = started(*(Replica(i, (3, 3), own_steps=20) for i in range(2)))
+    for worker in workers:
+        worker.finish()
+    assert len(workers[1].seen) > 3
+    check_updates(state(cluster))
+
+
+def test_a_chief_that_starts_again_adopts_the_model_and_its_workers(cluster) -> None:
+    chief, other = started(Replica(0, (2, 2)), Replica(1, (2, 2)))
+    chief.progress()
+    other.progress()
+    chief.stop.set()
+    cluster.end("worker", 0)
+    chief.finish(DiedError)
+    before = int(state(cluster)["step"])
+    cluster.start("worker", 0)
+    (again,) = started(Replica(0, (2, 2), last_step=before + 40))
+    again.finish()
+    other.finish()
+    assert again.seen[0] >= before
+    assert other.seen == sorted(other.seen) and other.seen[-1] >= before + 40
+    check_updates(state(cluster), n_lost=1)
+
+
+def test_a_restarted_parameter_server_brings_all_back_to_the_checkpoint(cluster, tmp_path) -> None:
+    saved = {"checkpoint_dir": str(tmp_path), "save_checkpoint_steps": 10}
+    chief = Replica(0, (2, 2), save_checkpoint_secs=None, **saved)
+    workers = started(chief, Replica(1, (2, 2)))
+    for worker in workers:
+        worker.progress(30)
+    cluster.end("ps", 1)
+    cluster.start("ps", 1)
+    for worker in workers:
+        n_seen = len(worker.seen)
+        wait_until(lambda w=worker, n=n_seen: len(w.seen) > n + 30, f"{worker.name} goes on")
+    chief.stop.set()
+    for worker in workers:
+        worker.finish()
+    found = state(cluster)
+    assert found["count"] == pytest.approx(found["step"], abs=1)
+
+
+def state_of_quorum(cluster: InProcessCluster) -> int:
+    return state(cluster)["n_dead"]
