@@ -11,7 +11,12 @@ PACKAGES = sorted(p.parent.name for p in (ROOT / "packages").glob("*/pyproject.t
 # Every package may import formats; no package imports another.
 SHARED = "formats"
 # Import names of required distributions, where they differ.
-IMPORTED_AS = {"google-crc32c": "google_crc32c", "protobuf": "google", "pillow": "PIL"}
+IMPORTED_AS = {
+    "grpcio": "grpc",
+    "google-crc32c": "google_crc32c",
+    "protobuf": "google",
+    "pillow": "PIL",
+}
 GENERATED = re.compile(r"_pb2\.pyi?$")
 
 
