@@ -12,7 +12,7 @@ from fake_tasks import FakePlanner, FakeTask
 
 from headrace.distributed.cluster.cluster_text import cluster_from_jobs
 from headrace.distributed.master.master import Master
-from headrace.distributed.master.master_session import RECENT_SIGNATURES
+from headrace.distributed.master.step_cache import RECENT_SIGNATURES
 from headrace.distributed.rpc.deadline import Deadline
 from headrace.distributed.rpc.settings import Settings
 from headrace.formats import errors

@@ -190,6 +190,20 @@ def test_lost_links_between_peers_are_made_again_on_demand(cluster: Cluster) -> 
         cluster.client(PS0).connect(ConnectRequest(session=8), soon())
 
 
+def test_a_task_is_not_to_blame_for_its_peers(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.open(PS0, 7)
+    restarted = cluster.instance(PS1)
+    restarted.incarnation += 1
+    gone = TaskInstance(task="/job:ps/replica:0/task:9", address="127.0.0.1:1", incarnation=9)
+    request = ConnectRequest(session=7, peer=[restarted, gone, cluster.instance(PS1)])
+    cluster.client(PS0).connect(request, soon())
+    assert cluster.tasks[PS0].endpoint.has_link(cluster.tasks[PS1].endpoint.incarnation)
+    assert f"{PS1} at {restarted.address} has been restarted" in caplog.text
+    assert "task:9" in caplog.text and "refused" in caplog.text
+
+
 def test_the_sessions_of_a_lost_master_end_unless_it_comes_back(cluster: Cluster) -> None:
     cluster.open(PS0, 7)
     task = cluster.tasks[PS0]

@@ -7,7 +7,6 @@ import logging
 import secrets
 import threading
 import weakref
-from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from headrace.distributed.master.partial_step import PartialStep
 from headrace.distributed.master.planned_signature import Names, PlannedSignature
 from headrace.distributed.master.planning import SignaturePlanner
 from headrace.distributed.master.prepared_step import PreparedStep
+from headrace.distributed.master.step_cache import StepCache
 from headrace.distributed.master.task_calls import TaskCalls
 from headrace.distributed.native.step import Step
 from headrace.distributed.rpc.daemon_threads import DaemonThreads
@@ -31,7 +31,6 @@ from headrace.formats.proto.worker_service_pb2 import GetStatusResponse
 from headrace.formats.services import Planner
 
 _log = logging.getLogger("headrace.distributed")
-RECENT_SIGNATURES = 128  # stay registered without a holder
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,8 @@ class MasterSession:
         self._threads = threads
         self._planner = SignaturePlanner(planner, view, self.operation_s)
         self._calls = TaskCalls(self.number, config, view, links, address, self.operation_s)
-        self._lock = threading.Lock()  # of the steps
-        self._making: dict[tuple[Names, bool], threading.Event] = {}
-        self._steps: weakref.WeakValueDictionary[tuple[Names, bool], PreparedStep] = (
-            weakref.WeakValueDictionary()
-        )
-        self._recent: OrderedDict[tuple[Names, bool], PreparedStep] = OrderedDict()
-        self._dropped: deque[int] = deque()
+        self._lock = threading.Lock()  # of the graph
+        self._steps = StepCache()
         self._partial: weakref.WeakSet[PartialStep] = weakref.WeakSet()
         self._changed = threading.Condition()  # of the machine
         self._machine = machine.MasterSession()
@@ -125,33 +119,7 @@ class MasterSession:
         return partial
 
     def _step(self, names: Names, partial: bool) -> PreparedStep:
-        key = names, partial
-        while True:
-            with self._lock:
-                found = self._steps.get(key)
-                if found is not None:
-                    self._remember(key, found)
-                    return found
-                busy = self._making.get(key)
-                if busy is None:
-                    self._making[key] = threading.Event()
-                    break
-            busy.wait()
-        try:
-            made = self._make(names)
-            with self._lock:
-                self._steps[key] = made
-                self._remember(key, made)
-            return made
-        finally:
-            with self._lock:
-                self._making.pop(key).set()
-
-    def _remember(self, key: tuple[Names, bool], step: PreparedStep) -> None:
-        self._recent[key] = step
-        self._recent.move_to_end(key)
-        while len(self._recent) > RECENT_SIGNATURES:
-            self._recent.popitem(last=False)
+        return self._steps.get((names, partial), lambda: self._make(names))
 
     def _make(self, names: Names) -> PreparedStep:
         self._check_open()
@@ -166,12 +134,10 @@ class MasterSession:
             self._signatures.pop(signature.number, None)
             signature = self._planner.plan(next(self._numbers), names)
         with self._changed:
+            self._check_open()  # it may have been closed since
             partitions = dict(self._machine.signatures[signature.number].partitions)
         step = signature.step(self._endpoint, self.number, self._calls.instances, partitions)
-        prepared = PreparedStep(self, signature, step)
-        # Not at once: the last reference may go away anywhere, with any lock held.
-        weakref.finalize(prepared, self._dropped.append, signature.number).atexit = False
-        return prepared
+        return PreparedStep(self, signature, step)
 
     def _register(self, signature: PlannedSignature) -> None:
         self._signatures[signature.number] = signature
@@ -185,8 +151,7 @@ class MasterSession:
 
     def drop_unused(self) -> None:
         """Lets the tasks forget the signatures that no step holds any more."""
-        while self._dropped:
-            number = self._dropped.popleft()
+        for number in self._steps.dropped():
             self._signatures.pop(number, None)
             self._tell(machine.Drop(number))
 
@@ -251,8 +216,7 @@ class MasterSession:
         closing = self._tell(machine.Close(why, code))
         for partial in list(self._partial):
             partial.cancel(why)
-        with self._lock:
-            self._recent.clear()
+        self._steps.clear()
         wait(closing, min(self.operation_s, 5.0))
 
     def _check_open(self) -> None:

@@ -27,12 +27,14 @@ class PlannedSignature:
     Attributes:
       number: unique in its session.
       feed_dtypes: DataType by feed.
+      devices: of all tasks, as they were known when it was planned.
     """
 
     number: int
     names: Names
     plan: PartitionPlan
     feed_dtypes: tuple[int, ...]
+    devices: tuple[str, ...]
 
     @property
     def tasks(self) -> tuple[str, ...]:

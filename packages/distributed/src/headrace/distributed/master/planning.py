@@ -33,7 +33,6 @@ class SignaturePlanner:
         self._operation_s = operation_s
         self._lock = threading.Lock()
         self._asked = False
-        self._planned_for: dict[int, list[str]] = {}  # signature -> devices
         self._graphs: list[bytes] = []  # that `inputs` does not have yet
         self._inputs = GraphInputs()
         self._marked: dict[str, str] = {}
@@ -74,16 +73,13 @@ class SignaturePlanner:
                     dtypes[edge.feed] = edge.dtype
             for i, name in enumerate(names.feeds):
                 dtypes[i] = dtypes[i] or self._planner.tensor_spec(name)[1]
-            self._planned_for[number] = devices
-        return PlannedSignature(number, names, plan, tuple(dtypes))
+        return PlannedSignature(number, names, plan, tuple(dtypes), tuple(devices))
 
     def is_stale(self, signature: PlannedSignature) -> bool:
         """Says whether the tasks of a plan have other devices than it was made for."""
-        with self._lock:
-            planned_for = self._planned_for.pop(signature.number)
         now = self._view.device_names()
         return any(
-            [name for name in planned_for if name.startswith(task + "/")]
+            [name for name in signature.devices if name.startswith(task + "/")]
             != [name for name in now if name.startswith(task + "/")]
             for task in signature.tasks
         )

@@ -109,7 +109,10 @@ class TaskCalls:
         attempt = deadline.at_most(_ATTEMPT_S)
         status = client.status(attempt)
         self._view.note(task, status)
-        self._links.ensure(task, client.address, status.incarnation, attempt)
+        try:
+            self._links.ensure(task, client.address, status.incarnation, attempt)
+        except errors.AbortedError as error:  # restarted since: it is asked again
+            raise errors.UnavailableError(None, None, error.message) from None
         request = OpenWorkerSessionRequest(
             session=self._session,
             master=self._master,

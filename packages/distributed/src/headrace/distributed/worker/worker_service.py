@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
 from typing import Any
 
 from headrace.distributed.machines import worker_sessions as machine
@@ -119,7 +120,12 @@ class WorkerService:
             self._on_lost(master.incarnation, "")
 
     def connect(self, request: ConnectRequest, timeout_s: float) -> None:
-        """Makes sure that a session is open and linked. Raises: AbortedError; UnavailableError."""
+        """Makes sure that a session is open, and linked to its master and, if they live, its peers.
+
+        A peer that cannot be reached is no fault of this task's: the steps that need it fail.
+
+        Raises: AbortedError for a session that is not open; UnavailableError.
+        """
         deadline = Deadline.after(timeout_s)
         with self._changed:
             instructions = self._machine.handle(machine.UseSession(request.session))
@@ -127,8 +133,15 @@ class WorkerService:
         self._follow(instructions)
         if master is not None:
             self._links.wait_for(master.task, master.incarnation, deadline)
-        for peer in request.peer:
+        missing = [p for p in request.peer if not self._links.has_link(p.incarnation)]
+        tries = [self._threads.submit(self._link_peer, peer, deadline) for peer in missing]
+        wait(tries, 0.8 * deadline.left_s)  # so that the answer is in time
+
+    def _link_peer(self, peer: TaskInstance, deadline: Deadline) -> None:
+        try:
             self._links.ensure(peer.task, peer.address, peer.incarnation, deadline)
+        except errors.OpError as error:
+            _log.warning("%s has no link to %s: %s", self.task, peer.task, error)
 
     def register_graph(self, request: RegisterGraphRequest, timeout_s: float) -> int:
         """Registers a partition, and links to the tasks that it exchanges tensors with.
