@@ -207,8 +207,10 @@ class ClusterSession:
                             raise AssertionError(f"{name} has not ended a step") from None
                         continue
                     if first is None:
-                        first = error
                         rendezvous.abort(f"a partition failed: {error}")
+                    # The other partitions are cancelled by the one that failed.
+                    if first is None or isinstance(first, errors.CancelledError):
+                        first = error
                 del ends[name]
         return first
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.graph.framework.graph import get_default_graph
@@ -94,6 +95,8 @@ class CheckpointSaverHook(SessionRunHook):
       checkpoint_basename: first part of the names of checkpoints.
       listeners: list of CheckpointSaverListener.
       save_graph_def: also write the graph, as graph.pbtxt.
+      asynchronous: write in a thread while training goes on; what is due meanwhile is left out. The
+        first and the last checkpoint are waited for. The listeners are called in the thread.
     Raises: ValueError for both a saver and a scaffold, or not exactly one interval.
     """
 
@@ -107,6 +110,7 @@ class CheckpointSaverHook(SessionRunHook):
         scaffold: Scaffold | None = None,
         listeners: Sequence[CheckpointSaverListener] | None = None,
         save_graph_def: bool = True,
+        asynchronous: bool = False,
     ) -> None:
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -117,7 +121,9 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
+        self._background = _Background() if asynchronous else None
         self._step: Any = None
+        self._saved_step: int | None = None
 
     def begin(self) -> None:
         """Finds the global step."""
@@ -128,6 +134,8 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Writes the graph and the first checkpoint."""
+        if self._background is not None:
+            self._background.forget()  # what the last session was writing when it was lost
         step = int(session.run(self._step))
         if self._save_graph_def:
             from headrace.graph.training.graph_writing import write_graph
@@ -143,19 +151,28 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes a checkpoint if the timer triggers."""
+        """Writes a checkpoint if the timer triggers. Raises: the error of the one before."""
+        background = self._background
+        if background is not None and background.result():
+            run_context.request_stop()
         if self._timer.should_trigger_for_step(int(run_values.results) + 1):
             # the fetched value may be that before the step
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)
-                if self._save(run_context.session, step):
-                    run_context.request_stop()
+                session = run_context.session
+                if background is None:
+                    if self._save(session, step):
+                        run_context.request_stop()
+                elif not background.start(lambda: self._save(session, step)):
+                    logging.info("The last checkpoint is still written: none of step %d", step)
 
     def end(self, session: SessionLike) -> None:
         """Writes the last checkpoint."""
+        if self._background is not None:
+            self._background.wait()
         step = int(session.run(self._step))
-        if step != self._timer.last_triggered_step():
+        if step != self._saved_step:
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
@@ -168,6 +185,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.before_save(session, step)
         self._get_saver().save(session, self._path, global_step=step,
                                write_meta_graph=self._save_graph_def)  # fmt: skip
+        self._saved_step = step
         log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
         self._writer.add_session_log(log, step)
         stops = [listener.after_save(session, step) for listener in self._listeners]
@@ -186,3 +204,47 @@ class CheckpointSaverHook(SessionRunHook):
             )
         self._saver = found[0]
         return self._saver
+
+
+class _Background:
+    """A thread that does one thing at a time."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._result = False
+        self._error: BaseException | None = None
+
+    def start(self, what: Callable[[], bool]) -> bool:
+        """Begins to do something; returns whether it does: not while it does something else."""
+        if self._thread is not None and self._thread.is_alive():
+            return False
+        self._thread = threading.Thread(
+            target=self._run, args=(what,), name="CheckpointSaver", daemon=True
+        )
+        self._thread.start()
+        return True
+
+    def _run(self, what: Callable[[], bool]) -> None:
+        try:
+            self._result = what() or self._result
+        except BaseException as error:  # noqa: BLE001 - `result` raises it
+            self._error = error
+
+    def result(self) -> bool:
+        """Returns whether what it did has returned True. Raises: the error of what it did."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        return self._result
+
+    def wait(self) -> None:
+        """Waits for the end of what it does. Raises: its error."""
+        if self._thread is not None:
+            self._thread.join()
+        self.result()
+
+    def forget(self) -> None:
+        """Waits for the end of what it does, and drops its error."""
+        if self._thread is not None:
+            self._thread.join()
+        self._error = None
