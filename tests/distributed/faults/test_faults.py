@@ -122,8 +122,8 @@ def test_a_parameter_server_comes_back(make_cluster: Make) -> None:
     for i, first in enumerate(firsts):
         # The import of the server counts, too: 2 s of the bound.
         measured(f"worker {i} goes on", first["time"] - listening, 3.0 + 2.0)
-        assert 0 < first["step"] <= lost + 2
-        assert lost - first["step"] <= 20 + 40, "more steps are lost than lie between checkpoints"
+        # Two checkpoints' distance: the newest may not have been complete.
+        assert lost - first["step"] <= 40, "more steps are lost than lie between checkpoints"
     check_counted_once(steps_of(cluster, "worker:0"))
     check_counted_once(steps_of(cluster, "worker:1"))
 
