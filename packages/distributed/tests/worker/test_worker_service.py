@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -193,6 +194,7 @@ def test_lost_links_between_peers_are_made_again_on_demand(cluster: Cluster) -> 
 def test_a_task_is_not_to_blame_for_its_peers(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "headrace.distributed")
     cluster.open(PS0, 7)
     restarted = cluster.instance(PS1)
     restarted.incarnation += 1

@@ -120,8 +120,9 @@ class Server:
         in_process.remove(self.address)
         self._master.close()
         ended = self._grpc.stop(None)
-        self._worker.close()
+        # First the links: to its peers the task is gone, not a worker that knows nothing.
         self._links.close()
+        self._worker.close()
         self._channels.close()
         ended.wait(5.0)
         self._threads.shutdown()

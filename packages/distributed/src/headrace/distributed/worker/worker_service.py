@@ -141,7 +141,7 @@ class WorkerService:
         try:
             self._links.ensure(peer.task, peer.address, peer.incarnation, deadline)
         except errors.OpError as error:
-            _log.warning("%s has no link to %s: %s", self.task, peer.task, error)
+            _log.info("%s has no link to %s: %s", self.task, peer.task, error)
 
     def register_graph(self, request: RegisterGraphRequest, timeout_s: float) -> int:
         """Registers a partition, and links to the tasks that it exchanges tensors with.
