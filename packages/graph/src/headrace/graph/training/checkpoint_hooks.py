@@ -161,17 +161,20 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        from headrace.formats.proto.event_pb2 import SessionLog
-
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
         self._get_saver().save(session, self._path, global_step=step,
                                write_meta_graph=self._save_graph_def)  # fmt: skip
-        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
-        self._writer.add_session_log(log, step)
+        self._log_checkpoint(step)
         stops = [listener.after_save(session, step) for listener in self._listeners]
         return any(stops)
+
+    def _log_checkpoint(self, step: int) -> None:
+        from headrace.formats.proto.event_pb2 import SessionLog
+
+        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
+        self._writer.add_session_log(log, step)
 
     def _get_saver(self) -> Any:
         if self._saver is not None:
@@ -186,3 +189,78 @@ class CheckpointSaverHook(SessionRunHook):
             )
         self._saver = found[0]
         return self._saver
+
+
+class AsyncCheckpointSaverHook(CheckpointSaverHook):
+    """A CheckpointSaverHook that writes in the background, one checkpoint at a time.
+
+    Training waits only while the values are kept (AsyncSaver), and if the checkpoint before is not
+    complete. An error of a checkpoint is raised when the next one begins, or at the end, where the
+    last checkpoint is complete. `after_save` of listeners is called on the thread that writes; if
+    it returns True, training stops after the next step.
+
+    Args:
+      checkpoint_dir, save_secs, save_steps, saver, checkpoint_basename, scaffold, listeners,
+        save_graph_def: as CheckpointSaverHook. Variables that are created after this hook's `begin`
+        are not saved.
+    Raises: as CheckpointSaverHook.
+    """
+
+    def begin(self) -> None:
+        """Finds the global step, and adds the nodes that keep the values."""
+        from headrace.graph.checkpoints.async_saver import AsyncSaver
+
+        super().begin()
+        self._stops = False
+        self._async_saver = AsyncSaver(self._get_saver())
+
+    def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
+        """Writes the graph, and begins the first checkpoint."""
+        self._async_saver.abandon()  # of a session that was lost
+        super().after_create_session(session, coord)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Begins a checkpoint if the timer triggers."""
+        super().after_run(run_context, run_values)
+        if self._stops:
+            run_context.request_stop()
+
+    def end(self, session: SessionLike) -> None:
+        """Completes the last checkpoint."""
+        step = int(session.run(self._step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        self._async_saver.close()
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+
+        def after_save(prefix: str | None) -> None:
+            self._log_checkpoint(step)
+            stops = [listener.after_save(session, step) for listener in self._listeners]
+            self._stops = self._stops or any(stops)
+
+        self._async_saver.save(
+            session,
+            self._path,
+            global_step=step,
+            write_meta_graph=self._save_graph_def,
+            after_save=after_save,
+        )
+        return False
+
+    def _get_saver(self) -> Any:
+        """Returns the saver; unlike the base class before the Scaffold is finalized."""
+        if self._saver is None and (self._scaffold is None or self._scaffold.saver is None):
+            from headrace.graph.checkpoints.saver import Saver
+
+            savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+            if not savers:
+                savers.append(Saver(allow_empty=True))  # the Scaffold takes it, too
+            if self._scaffold is not None and len(savers) == 1:
+                return savers[0]
+        return super()._get_saver()
