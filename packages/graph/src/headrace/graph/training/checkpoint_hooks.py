@@ -260,7 +260,7 @@ class AsyncCheckpointSaverHook(CheckpointSaverHook):
 
             savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
             if not savers:
-                savers.append(Saver(allow_empty=True))  # the Scaffold takes it, too
+                savers.append(Saver(sharded=True, allow_empty=True))  # the Scaffold takes it, too
             if self._scaffold is not None and len(savers) == 1:
                 return savers[0]
         return super()._get_saver()
