@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.graph.framework.graph import get_default_graph
@@ -95,8 +94,6 @@ class CheckpointSaverHook(SessionRunHook):
       checkpoint_basename: first part of the names of checkpoints.
       listeners: list of CheckpointSaverListener.
       save_graph_def: also write the graph, as graph.pbtxt.
-      asynchronous: write in a thread while training goes on; what is due meanwhile is left out. The
-        first and the last checkpoint are waited for. The listeners are called in the thread.
     Raises: ValueError for both a saver and a scaffold, or not exactly one interval.
     """
 
@@ -110,7 +107,6 @@ class CheckpointSaverHook(SessionRunHook):
         scaffold: Scaffold | None = None,
         listeners: Sequence[CheckpointSaverListener] | None = None,
         save_graph_def: bool = True,
-        asynchronous: bool = False,
     ) -> None:
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -121,9 +117,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
-        self._background = _Background() if asynchronous else None
         self._step: Any = None
-        self._saved_step: int | None = None
 
     def begin(self) -> None:
         """Finds the global step."""
@@ -134,8 +128,6 @@ class CheckpointSaverHook(SessionRunHook):
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Writes the graph and the first checkpoint."""
-        if self._background is not None:
-            self._background.forget()  # what the last session was writing when it was lost
         step = int(session.run(self._step))
         if self._save_graph_def:
             from headrace.graph.training.graph_writing import write_graph
@@ -151,45 +143,38 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes a checkpoint if the timer triggers. Raises: the error of the one before."""
-        background = self._background
-        if background is not None and background.result():
-            run_context.request_stop()
+        """Writes a checkpoint if the timer triggers."""
         if self._timer.should_trigger_for_step(int(run_values.results) + 1):
             # the fetched value may be that before the step
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)
-                session = run_context.session
-                if background is None:
-                    if self._save(session, step):
-                        run_context.request_stop()
-                elif not background.start(lambda: self._save(session, step)):
-                    logging.info("The last checkpoint is still written: none of step %d", step)
+                if self._save(run_context.session, step):
+                    run_context.request_stop()
 
     def end(self, session: SessionLike) -> None:
         """Writes the last checkpoint."""
-        if self._background is not None:
-            self._background.wait()
         step = int(session.run(self._step))
-        if step != self._saved_step:
+        if step != self._timer.last_triggered_step():
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        from headrace.formats.proto.event_pb2 import SessionLog
-
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
         self._get_saver().save(session, self._path, global_step=step,
                                write_meta_graph=self._save_graph_def)  # fmt: skip
-        self._saved_step = step
-        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
-        self._writer.add_session_log(log, step)
+        self._log_checkpoint(step)
         stops = [listener.after_save(session, step) for listener in self._listeners]
         return any(stops)
+
+    def _log_checkpoint(self, step: int) -> None:
+        from headrace.formats.proto.event_pb2 import SessionLog
+
+        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
+        self._writer.add_session_log(log, step)
 
     def _get_saver(self) -> Any:
         if self._saver is not None:
@@ -206,45 +191,76 @@ class CheckpointSaverHook(SessionRunHook):
         return self._saver
 
 
-class _Background:
-    """A thread that does one thing at a time."""
+class AsyncCheckpointSaverHook(CheckpointSaverHook):
+    """A CheckpointSaverHook that writes in the background, one checkpoint at a time.
 
-    def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
-        self._result = False
-        self._error: BaseException | None = None
+    Training waits only while the values are kept (AsyncSaver), and if the checkpoint before is not
+    complete. An error of a checkpoint is raised when the next one begins, or at the end, where the
+    last checkpoint is complete. `after_save` of listeners is called on the thread that writes; if
+    it returns True, training stops after the next step.
 
-    def start(self, what: Callable[[], bool]) -> bool:
-        """Begins to do something; returns whether it does: not while it does something else."""
-        if self._thread is not None and self._thread.is_alive():
-            return False
-        self._thread = threading.Thread(
-            target=self._run, args=(what,), name="CheckpointSaver", daemon=True
+    Args:
+      checkpoint_dir, save_secs, save_steps, saver, checkpoint_basename, scaffold, listeners,
+        save_graph_def: as CheckpointSaverHook. Variables that are created after this hook's `begin`
+        are not saved.
+    Raises: as CheckpointSaverHook.
+    """
+
+    def begin(self) -> None:
+        """Finds the global step, and adds the nodes that keep the values."""
+        from headrace.graph.checkpoints.async_saver import AsyncSaver
+
+        super().begin()
+        self._stops = False
+        self._async_saver = AsyncSaver(self._get_saver())
+
+    def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
+        """Writes the graph, and begins the first checkpoint."""
+        self._async_saver.abandon()  # of a session that was lost
+        super().after_create_session(session, coord)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Begins a checkpoint if the timer triggers."""
+        super().after_run(run_context, run_values)
+        if self._stops:
+            run_context.request_stop()
+
+    def end(self, session: SessionLike) -> None:
+        """Completes the last checkpoint."""
+        step = int(session.run(self._step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        self._async_saver.close()
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        logging.info("Saving checkpoints for %d into %s.", step, self._path)
+        for listener in self._listeners:
+            listener.before_save(session, step)
+
+        def after_save(prefix: str | None) -> None:
+            self._log_checkpoint(step)
+            stops = [listener.after_save(session, step) for listener in self._listeners]
+            self._stops = self._stops or any(stops)
+
+        self._async_saver.save(
+            session,
+            self._path,
+            global_step=step,
+            write_meta_graph=self._save_graph_def,
+            after_save=after_save,
         )
-        self._thread.start()
-        return True
+        return False
 
-    def _run(self, what: Callable[[], bool]) -> None:
-        try:
-            self._result = what() or self._result
-        except BaseException as error:  # noqa: BLE001 - `result` raises it
-            self._error = error
+    def _get_saver(self) -> Any:
+        """Returns the saver; unlike the base class before the Scaffold is finalized."""
+        if self._saver is None and (self._scaffold is None or self._scaffold.saver is None):
+            from headrace.graph.checkpoints.saver import Saver
 
-    def result(self) -> bool:
-        """Returns whether what it did has returned True. Raises: the error of what it did."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        return self._result
-
-    def wait(self) -> None:
-        """Waits for the end of what it does. Raises: its error."""
-        if self._thread is not None:
-            self._thread.join()
-        self.result()
-
-    def forget(self) -> None:
-        """Waits for the end of what it does, and drops its error."""
-        if self._thread is not None:
-            self._thread.join()
-        self._error = None
+            savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+            if not savers:
+                savers.append(Saver(sharded=True, allow_empty=True))  # the Scaffold takes it, too
+            if self._scaffold is not None and len(savers) == 1:
+                return savers[0]
+        return super()._get_saver()

@@ -144,11 +144,21 @@ void check_dtype(const std::string& name, const hr_tensor* value) {
 
 Writer::Writer(std::string prefix)
     : prefix_(std::move(prefix)), temporary_(temporary_name(prefix_)) {
-  file_ = std::make_unique<disk::Output>(temporary_ + ".data-00000");
+  file_ = std::make_unique<disk::Output>(remote::is_remote(prefix_)
+                                             ? shard_path(prefix_, 0, shard_count(prefix_, 1))
+                                             : temporary_ + ".data-00000");
 }
 
 Writer::~Writer() {
   if (published_) return;
+  if (remote::is_remote(prefix_)) {
+    const std::string shard = file_ ? file_->path() : "";
+    file_.reset();  // what is not closed never appears
+    try {
+      if (!shard.empty()) disk::remove(shard);
+    } catch (...) {}  // the first failure is the one to report
+    return;
+  }
   for (const char* end : {".data-00000", ".data-00001", ".index"}) {
     try {
       disk::remove(temporary_ + end);
