@@ -108,6 +108,28 @@ def sampled(m: Any) -> None:
         m.train.GradientDescentOptimizer(0.1).minimize(m.reduce_mean(losses), name="train")
 
 
+def averages(m: Any) -> None:
+    """Moving averages, metrics and updates of variables."""
+    with m.device(setter(m)):
+        v = m.get_variable("v", [3], initializer=m.zeros_initializer())
+        w = m.get_variable("w", [3], initializer=m.zeros_initializer())
+        m.metrics.mean(v, name="mean_of_v")
+        update = v.assign_add([1.0, 2.0, 3.0])
+        with m.control_dependencies([update]):
+            average = m.train.ExponentialMovingAverage(0.9)
+            average.apply([v, w])
+        m.identity(average.average(v), name="average_of_v")
+        m.scatter_add(w, [0], [1.0], name="scattered")
+
+
+def control_flow(m: Any) -> None:
+    """A branch and a loop that read a variable."""
+    with m.device(setter(m)):
+        v = m.get_variable("v", [], initializer=m.zeros_initializer())
+        m.cond(v > 0.0, lambda: v + 1.0, lambda: v - 1.0, name="branch")
+        m.while_loop(lambda i: i < 3.0, lambda i: i + v, [0.0], name="loop")
+
+
 def saved(m: Any) -> None:
     """A sharded saver."""
     with m.device(setter(m)):
@@ -119,5 +141,5 @@ def saved(m: Any) -> None:
 
 PROGRAMS = [
     descent, adam, momentum_on_gpus, without_merging, resource_variables, synchronous, scopes,
-    partitioned, sampled, saved,
+    partitioned, sampled, averages, control_flow, saved,
 ]  # fmt: skip

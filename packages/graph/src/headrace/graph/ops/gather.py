@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from headrace.formats.dtypes import int32
-from headrace.graph.builder.conversion import convert_to_tensor
+from headrace.formats.dtypes import int32, int64
+from headrace.graph.builder.conversion import constant, convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices
 from headrace.graph.builder.op_builder import op
 from headrace.graph.framework.constant_value import constant_value, handle_data
@@ -149,12 +149,22 @@ def boolean_mask(
 
 def _rows_of(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlices:
     """Returns the gradient of a gather of rows as IndexedSlices."""
+    known = params.get_shape()
+    # The table may be on another task: its shape is not asked for in every step if it is known.
     with colocate_with(params):
-        shape = op("Shape", params, out_type="int64")
+        if known.is_fully_defined():
+            shape = constant(known.as_list(), int64, name="Shape")
+        else:
+            shape = op("Shape", params, out_type="int64")
+        shape = op("Cast", shape, DstT="int32")
     count = op("Reshape", op("Size", indices), [1])
-    row = op("StridedSlice", op("Cast", shape, DstT="int32"), [1], [0], [1], end_mask=1)
+    with counted_as(5):
+        if known.is_fully_defined():
+            row = constant(known.as_list()[1:], int32)
+        else:
+            row = op("StridedSlice", shape, [1], [0], [1], end_mask=1)
     values = op("Reshape", convert_to_tensor(grad), op("ConcatV2", [count, row], 0))
-    return IndexedSlices(values, op("Reshape", indices, [-1]), op("Cast", shape, DstT="int32"))
+    return IndexedSlices(values, op("Reshape", indices, [-1]), shape)
 
 
 @gradient("Gather")
