@@ -235,7 +235,7 @@ cdef Step make_step(object owner, shared_ptr[CEndpoint] endpoint, uint64_t sessi
     cdef Participant participant
     cdef PlanFeed feed
     cdef set peers = set()
-    made.dtypes = [int(dtype) for dtype in feed_dtypes]
+    made.dtypes = [int(dtype) % 100 for dtype in feed_dtypes]  # 100 more: of a reference
     plan.get().session = session
     plan.get().call = call
     for peer, task, partition in participants:

@@ -14,7 +14,9 @@ from headrace.runtime.graph.attributes cimport (
     AttrScalar, OpEntry, ParsedValue, find_scalar, kType, op_entry_of, parsed_value,
 )
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_OK, HR_REF, HR_RESOURCE, hr_dtype, hr_kernel
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_OK, HR_REF, HR_RESOURCE, HR_VARIANT, hr_dtype, hr_kernel,
+)
 from headrace.runtime.kernels.kernel_table cimport describe_kernels, find_kernel
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.graph.node_kind cimport NodeKind
@@ -267,7 +269,9 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
         for k in range(node.n_inputs):
             edge = ir.edges[node.first_input + k]
             dtype = node.source.input_dtypes[k]
-            if ((dtype >= HR_REF or dtype == HR_RESOURCE)
+            # A list of tensors or a dataset is memory of one process.
+            if ((dtype >= HR_REF or dtype == HR_RESOURCE
+                 or (dtype == HR_VARIANT and ir.between_tasks))
                     and ir.nodes[edge.node].kind != NodeKind.FEED):
                 _join(group, edge.node, i)
         if ir.between_tasks:
