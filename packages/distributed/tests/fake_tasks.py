@@ -90,6 +90,8 @@ class FakePlanner:
         devices: Sequence[str],
     ) -> bytes:
         self.planned_for.append(list(devices))
+        if fetches:
+            raise errors.NotFoundError(None, None, f"the graph has no tensor {fetches[0]}")
         plan = PartitionPlan()
         for node in self.graph.node:
             if node.name not in targets:

@@ -61,6 +61,10 @@ class MasterService:
         )
 
     def _create_session(self, request: messages.CreateSessionRequest) -> Any:
+        if request.client < 0:
+            raise errors.InvalidArgumentError(
+                None, None, f"the client has the incarnation {request.client}, below 0"
+            )
         config = request.config.SerializeToString()
         session = self._master.create_session(config, request.target, request.client)
         try:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from google.protobuf.message import DecodeError
+
+from headrace.formats.errors import InvalidArgumentError
 from headrace.formats.proto.graph_pb2 import GraphDef, NodeDef
 
 
@@ -16,8 +19,12 @@ def renamed_graph(graph_def: bytes, task: str, own: str) -> bytes:
       graph_def: a serialized GraphDef.
       task: what the session calls the worker, "/job:ps/replica:0/task:3".
       own: what the worker calls itself.
+    Raises: InvalidArgumentError for bytes that are no GraphDef.
     """
-    graph = GraphDef.FromString(graph_def)
+    try:
+        graph = GraphDef.FromString(graph_def)
+    except DecodeError as error:
+        raise InvalidArgumentError(None, None, f"the partition is no GraphDef: {error}") from None
     for node in _nodes(graph):
         if node.device.startswith(task + "/") or node.device == task:
             node.device = own + node.device[len(task) :]

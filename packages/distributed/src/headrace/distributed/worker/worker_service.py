@@ -16,6 +16,11 @@ from headrace.distributed.rpc.daemon_threads import DaemonThreads
 from headrace.distributed.rpc.deadline import Deadline
 from headrace.distributed.rpc.links import Links
 from headrace.distributed.worker.renamed_graph import renamed_graph
+from headrace.distributed.worker.request_checks import (
+    check_instance,
+    check_registration,
+    check_session,
+)
 from headrace.formats import errors
 from headrace.formats.proto.device_pb2 import DeviceAttributes
 from headrace.formats.proto.worker_service_pb2 import (
@@ -79,6 +84,8 @@ class WorkerService:
         """
         deadline = Deadline.after(timeout_s)
         master = request.master
+        check_session(request.session)
+        check_instance(master)
         self._links.wait_for(master.task, master.incarnation, deadline)
         renamed = request.task not in ("", self.task)
         name = f"{master.task}@{master.address}" if renamed else master.task
@@ -127,6 +134,8 @@ class WorkerService:
         Raises: AbortedError for a session that is not open; UnavailableError.
         """
         deadline = Deadline.after(timeout_s)
+        for peer in request.peer:
+            check_instance(peer)
         with self._changed:
             instructions = self._machine.handle(machine.UseSession(request.session))
             master = self._masters.get(request.session)
@@ -150,6 +159,7 @@ class WorkerService:
         Raises: AbortedError for a session that is not open; UnavailableError for a peer that cannot
           be reached; what the runtime raises.
         """
+        check_registration(request)
         deadline = Deadline.after(timeout_s)
         session, signature = request.session, request.signature
         number = self._register(request, session, signature, deadline)
