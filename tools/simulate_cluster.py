@@ -52,7 +52,7 @@ def table(header: list[str], rows: list[list[str]]) -> None:
 
 
 def scale(options: argparse.Namespace) -> None:
-    print("\nOne client and n tasks, null steps (* measured on this machine)\n")
+    print("\nOne client and n tasks, null steps (* CPU time, measured on this machine)\n")
     rows: list[Row] = []
     for n in options.tasks or [10, 30, 100, 300, 1000]:
         rows.append(scale_row(n, max(1, min(MOST_PS, n // 5))))
@@ -89,7 +89,7 @@ def null_step(options: argparse.Namespace) -> None:
 
 
 def inception(options: argparse.Namespace) -> None:
-    workers = options.workers or [25, 50, 100, 200]
+    workers = options.workers or [25, 50, 100, 200, 400]
     print("\nInception-v3, 17 parameter servers (Figure 7)\n")
     times = figures.inception_by_workers(workers)
     rows = []
