@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
 import re
@@ -12,7 +13,9 @@ from collections.abc import Iterator
 
 from google.protobuf.message import DecodeError
 
+from headrace.formats import file_systems, remote_bundle
 from headrace.formats.errors import OpError
+from headrace.formats.file_systems import is_remote
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto, BundleHeaderProto
 from headrace.formats.sorted_table import TableReader, TableWriter
 
@@ -33,12 +36,16 @@ def shard_path(prefix: str | os.PathLike[str], shard: int, shards: int) -> str:
 
 def bundle_exists(prefix: str | os.PathLike[str]) -> bool:
     """Returns whether a bundle with this prefix exists."""
-    return os.path.exists(index_path(prefix))
+    path = index_path(prefix)
+    return file_systems.exists(path) if is_remote(path) else os.path.exists(path)
 
 
 def bundle_files(prefix: str | os.PathLike[str]) -> list[str]:
     """Returns the paths of all files that belong to a prefix, the index first."""
     prefix = os.fspath(prefix)
+    if is_remote(prefix):
+        index = [index_path(prefix)] if bundle_exists(prefix) else []
+        return index + remote_bundle.data_files(prefix)
     folder, stem = os.path.split(prefix)
     pattern = re.compile(re.escape(stem) + r"\.data-\d{5,}-of-\d{5,}\Z")
     try:
@@ -60,7 +67,7 @@ def publish(
 
     Writers of one folder are serialized by a lock, because the names of a bundle's files depend on
     the bundle that they replace. After a failure only the older bundle and the temporary files are
-    left.
+    left. remote_bundle.py says what differs for URLs.
 
     Args:
       prefix: prefix of the bundle.
@@ -69,10 +76,19 @@ def publish(
       entries: entries of the index by key, without the header.
       sync: call fsync after each stage.
     """
+    if is_remote(prefix):
+        count = shard_count(prefix, len(shards))
+        remote_bundle.publish(
+            prefix,
+            shards,
+            [shard_path(prefix, number, count) for number in range(count)],
+            _index(count, entries),
+        )
+        return
     folder = os.path.dirname(prefix) or "."
     with _folder_lock(folder):
         older = bundle_files(prefix)
-        count = _shard_count(prefix, len(shards))
+        count = shard_count(prefix, len(shards))
         for number in range(len(shards), count):  # empty: no tensor refers to these
             shards.append(f"{temporary}.data-{number:05d}")
             with open(shards[-1], "wb"):
@@ -98,17 +114,23 @@ def publish(
                 remove(path)
 
 
+def _index(shards: int, entries: dict[bytes, BundleEntryProto]) -> bytes:
+    header = BundleHeaderProto(num_shards=shards, endianness=BundleHeaderProto.LITTLE)
+    header.version.producer = VERSION
+    file = io.BytesIO()
+    table = TableWriter(file)
+    table.add(b"", header.SerializeToString(deterministic=True))
+    for key in sorted(entries):
+        table.add(key, entries[key].SerializeToString(deterministic=True))
+    table.finish()
+    return file.getvalue()
+
+
 def _write_index(
     path: str, shards: int, entries: dict[bytes, BundleEntryProto], sync: bool
 ) -> None:
-    header = BundleHeaderProto(num_shards=shards, endianness=BundleHeaderProto.LITTLE)
-    header.version.producer = VERSION
     with open(path, "wb") as file:
-        table = TableWriter(file)
-        table.add(b"", header.SerializeToString(deterministic=True))
-        for key in sorted(entries):
-            table.add(key, entries[key].SerializeToString(deterministic=True))
-        table.finish()
+        file.write(_index(shards, entries))
         file.flush()
         if sync:
             os.fsync(file.fileno())
@@ -134,8 +156,8 @@ def _folder_lock(folder: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _shard_count(prefix: str, requested: int) -> int:
-    """Returns the number of shards in the new file names.
+def shard_count(prefix: str, requested: int) -> int:
+    """Returns the number of shards in the new file names of a bundle.
 
     It differs from the replaced bundle's: with equal numbers both bundles would have the same shard
     names, and renaming a shard would overwrite the older bundle before its index is replaced.
@@ -182,6 +204,8 @@ def _is_alive(pid: int) -> bool:
 
 def link_or_copy(origin: str, path: str) -> None:
     """Hard-links a file to a second path; copies it where the file system has no hard links."""
+    if is_remote(origin):
+        return file_systems.copy(origin, path)
     try:
         os.link(origin, path)
     except OSError:  # another file system, or one without hard links
@@ -190,6 +214,14 @@ def link_or_copy(origin: str, path: str) -> None:
         shutil.copyfile(origin, path)
         with open(path, "rb") as file:
             os.fsync(file.fileno())
+
+
+def make_folders(folder: str) -> None:
+    """Creates a folder and its parents, unless they exist. Raises: OSError, or an OpError."""
+    if is_remote(folder):
+        file_systems.make_directories(folder)
+    else:
+        os.makedirs(folder, exist_ok=True)
 
 
 def _sync_folder(folder: str) -> None:
@@ -205,6 +237,8 @@ def _sync_folder(folder: str) -> None:
 
 def remove(path: str) -> None:
     """Removes a file if it exists."""
+    if is_remote(path):
+        return file_systems.discard(path)
     try:
         os.remove(path)
     except FileNotFoundError:

@@ -8,13 +8,16 @@ from collections.abc import Iterable
 from headrace.formats.bundle_files import (
     index_path,
     link_or_copy,
+    make_folders,
     publish,
     remove,
+    shard_count,
     shard_path,
     temporary_name,
 )
 from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError
+from headrace.formats.file_systems import is_remote, remove_empty_directory
 from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto
 from headrace.formats.tensor_codec import shape_from_proto
@@ -27,6 +30,8 @@ def merge_bundles(
     sync: bool = True,
 ) -> None:
     """Merges several bundles into one (MergeV2Checkpoints); data files are linked, not copied.
+
+    An object store copies its objects itself.
 
     Args:
       prefixes: bundles to merge; a partitioned tensor may have slices in several of them.
@@ -41,7 +46,7 @@ def merge_bundles(
     sources = [os.fspath(p) for p in prefixes]
     folder = os.path.dirname(merged) or "."
     with os_errors_about(folder):
-        os.makedirs(folder, exist_ok=True)
+        make_folders(folder)
     temporary = temporary_name(merged)
     entries: dict[bytes, BundleEntryProto] = {}
     shards: list[str] = []
@@ -54,8 +59,13 @@ def merge_bundles(
             origins += [shard_path(prefix, i, reader.num_shards) for i in range(reader.num_shards)]
     try:
         with os_errors_about(merged):
+            remote_count = shard_count(merged, len(origins)) if is_remote(merged) else 0
             for number, origin in enumerate(origins):
-                shards.append(f"{temporary}.data-{number:05d}")
+                shards.append(
+                    shard_path(merged, number, remote_count)
+                    if remote_count
+                    else f"{temporary}.data-{number:05d}"
+                )
                 link_or_copy(origin, shards[-1])
             publish(merged, temporary, shards, entries, sync)
     except BaseException:
@@ -72,6 +82,9 @@ def merge_bundles(
             if not origin.startswith(merged + ".data-"):
                 remove(origin)
         for prefix in sources:
+            if is_remote(prefix):
+                remove_empty_directory(os.path.dirname(prefix))
+                continue
             try:
                 os.rmdir(os.path.dirname(prefix) or ".")
             except OSError:

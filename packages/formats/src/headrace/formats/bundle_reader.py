@@ -1,4 +1,7 @@
-"""Reads checkpoint bundles through a memory map; bundle_writer.py describes the format."""
+"""Reads checkpoint bundles through a memory map, or by ranges of a URL.
+
+bundle_writer.py describes the format.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +30,12 @@ from headrace.formats.errors import (
     NotFoundError,
     UnimplementedError,
 )
+from headrace.formats.file_systems import is_remote, status
 from headrace.formats.masked_crc import crc32c, mask
 from headrace.formats.ordered_code import encode_slice_key, is_slice_key
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto, BundleHeaderProto
 from headrace.formats.proto.tensor_pb2 import TensorSliceProto
+from headrace.formats.remote_file import RemoteReader
 from headrace.formats.sorted_table import TableReader
 from headrace.formats.string_tensor import decode_strings
 from headrace.formats.tensor_codec import MAX_RANK
@@ -43,16 +48,17 @@ _SHARDS_OPENED_AT_ONCE = 64
 
 
 class BundleReader:
-    """Reads the tensors of a bundle; the data stays in a memory map until a tensor is read.
+    """Reads the tensors of a bundle; the data stays in the file until a tensor is read.
 
     All reads see the bundle as it was when opened, also while writers replace it.
 
     Args:
-      prefix: path of the bundle.
+      prefix: path or URL of the bundle.
       verify: check the CRC of each tensor that is read.
     Raises: NotFoundError if there is no such bundle; DataLossError, with path and offset, if its
       index is corrupted; InvalidArgumentError if it needs a newer reader; AbortedError if writers
-      keep replacing it (`read` raises this too).
+      keep replacing it (`read` raises this too, for a URL also if it was replaced once); for a URL
+      as file_systems.errors_about.
     """
 
     def __init__(self, prefix: str | os.PathLike[str], verify: bool = True) -> None:
@@ -61,7 +67,8 @@ class BundleReader:
         self._index_path = index_path(self.prefix)
         self._maps: dict[int, Any] = {}
         self._parsed: dict[bytes, BundleEntryProto] = {}
-        self._identity: tuple[int, ...] = ()
+        self._identity: tuple[int, ...] | str = ()
+        self._is_remote = is_remote(self.prefix)
         for _ in range(_ATTEMPTS):
             if self._open():
                 return
@@ -77,6 +84,8 @@ class BundleReader:
     def _open(self) -> bool:
         """Opens index and shards; returns False if another bundle replaced them meanwhile."""
         self._maps.clear()
+        if self._is_remote:
+            return self._open_remote()
         try:
             index = open(self._index_path, "rb")
         except FileNotFoundError:
@@ -95,11 +104,32 @@ class BundleReader:
                     self._map_shard(shard)
             return self._is_current()
 
+    def _open_remote(self) -> bool:
+        try:
+            with RemoteReader(self._index_path) as index:
+                self._identity = index.identity
+                self._read_index(index.read_range(0, index.size))
+        except NotFoundError:
+            raise NotFoundError(
+                None,
+                None,
+                f"{self.prefix}: no checkpoint of this name; {self._index_path} is missing",
+                path=self._index_path,
+            ) from None
+        except AbortedError:
+            return False
+        return True  # shards are opened on first use: each is a request
+
     def _is_current(self) -> bool:
         """Returns whether the index file is still the one that was read.
 
         Writers replace the index last: while it is unchanged, the shards opened so far are its own.
         """
+        if self._is_remote:
+            try:
+                return status(self._index_path).identity == self._identity
+            except NotFoundError:
+                return False
         try:
             return _identity(os.stat(self._index_path)) == self._identity
         except FileNotFoundError:
@@ -180,6 +210,9 @@ class BundleReader:
 
     def close(self) -> None:
         """Closes the files; views that `read` returned stay valid."""
+        for shard in self._maps.values():
+            if isinstance(shard, RemoteReader):
+                shard.close()
         self._maps.clear()
 
     def __enter__(self) -> BundleReader:
@@ -288,6 +321,8 @@ class BundleReader:
 
     def _check_crc(self, path: str, entry: BundleEntryProto, name: str, crc: int) -> None:
         if self._verify and mask(crc) != entry.crc32c:
+            if self._is_remote and not self._is_current():  # its files have no lock and no map
+                raise self._replaced()
             raise self._data_loss(
                 path,
                 entry.offset,
@@ -304,29 +339,39 @@ class BundleReader:
         if mapped is None:
             mapped = self._map_shard(entry.shard_id)
             if not self._is_current():
-                self._maps.clear()
-                raise AbortedError(
-                    None,
-                    None,
-                    f"{self.prefix}: another checkpoint replaced this one while it was read; "
-                    "open it again",
-                    path=self._index_path,
-                )
+                self.close()
+                raise self._replaced()
         if mapped is None:
             raise self._data_loss(path, 0, f"the shard that holds {name!r} is missing")
         end = entry.offset + entry.size
-        if entry.offset < 0 or entry.size < 0 or end > len(mapped):
+        size = mapped.size if isinstance(mapped, RemoteReader) else len(mapped)
+        if entry.offset < 0 or entry.size < 0 or end > size:
             raise self._data_loss(
                 path,
                 entry.offset,
-                f"{name!r} occupies bytes {entry.offset} to {end} of {len(mapped)}; "
-                "the file is truncated",
+                f"{name!r} occupies bytes {entry.offset} to {end} of {size}; the file is truncated",
             )
+        if isinstance(mapped, RemoteReader):
+            return path, memoryview(mapped.read_range(entry.offset, entry.size))
         return path, memoryview(mapped)[entry.offset : end]
 
+    def _replaced(self) -> AbortedError:
+        return AbortedError(
+            None,
+            None,
+            f"{self.prefix}: another checkpoint replaced this one while it was read; open it again",
+            path=self._index_path,
+        )
+
     def _map_shard(self, shard: int) -> Any:
-        """Returns the memory map of a shard; None if the file is missing."""
+        """Returns the memory map or RemoteReader of a shard; None if the file is missing."""
         path = shard_path(self.prefix, shard, self.num_shards)
+        if self._is_remote:
+            try:
+                self._maps[shard] = RemoteReader(path)
+            except NotFoundError:
+                return None
+            return self._maps[shard]
         try:
             with open(path, "rb") as file:
                 size = os.fstat(file.fileno()).st_size

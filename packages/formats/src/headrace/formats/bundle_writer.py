@@ -3,7 +3,8 @@
 A bundle PREFIX consists of an index file PREFIX.index, a sorted table of BundleEntryProto by tensor
 name, and data shards PREFIX.data-00000-of-00001, … that hold the bytes. Renaming the index file
 creates the bundle or replaces an older one. `finish` keeps the older bundle's shards until then, so
-that a writer killed at any moment leaves the older bundle intact.
+that a writer killed at any moment leaves the older bundle intact. PREFIX may be a URL
+(remote_bundle.py).
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ import numpy as np
 
 from headrace.formats import dtypes
 from headrace.formats.bundle_files import (
+    make_folders,
     publish,
     remove,
     remove_stale_temporaries,
+    shard_count,
+    shard_path,
     temporary_name,
 )
 from headrace.formats.dtypes import DType
@@ -28,10 +32,12 @@ from headrace.formats.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
 )
+from headrace.formats.file_systems import is_remote
 from headrace.formats.masked_crc import crc32c, mask
 from headrace.formats.ordered_code import encode_slice_key
 from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto
+from headrace.formats.remote_file import RemoteWriter
 from headrace.formats.string_tensor import encode_strings
 from headrace.formats.tensor_codec import make_shape_proto
 from headrace.formats.tensor_slice import normal_extents, slice_proto
@@ -44,7 +50,7 @@ class BundleWriter:
     """Writes a bundle; readers see it under its prefix only after `finish`.
 
     Args:
-      prefix: path of the bundle; its folder is created if necessary.
+      prefix: path or URL of the bundle; its folder is created if necessary.
       max_shard_bytes: greatest size of a shard in bytes; a larger tensor gets its own shard. None
         writes one shard.
       sync: call fsync on the data before the index refers to it.
@@ -60,15 +66,17 @@ class BundleWriter:
     ) -> None:
         self.prefix = os.fspath(prefix)
         self._folder = os.path.dirname(self.prefix) or "."
+        self._is_remote = is_remote(self.prefix)
         with os_errors_about(self._folder):
-            os.makedirs(self._folder, exist_ok=True)
-            remove_stale_temporaries(self._folder)
+            make_folders(self._folder)
+            if not self._is_remote:
+                remove_stale_temporaries(self._folder)
         self._max_shard_bytes = max_shard_bytes
         self._sync = sync
         self._temporary = temporary_name(self.prefix)
         self._entries: dict[bytes, BundleEntryProto] = {}
         self._shards: list[str] = []
-        self._file: BinaryIO | None = None
+        self._file: BinaryIO | RemoteWriter | None = None
         self._position = 0
         with os_errors_about(self.prefix):
             self._open_shard()
@@ -152,7 +160,10 @@ class BundleWriter:
     def abort(self) -> None:
         """Removes the files written so far; an older bundle with this prefix stays unchanged."""
         file, self._file = self._file, None
-        if file is not None:
+        if isinstance(file, RemoteWriter):
+            self._shards.pop()  # it is no file yet
+            file.discard()
+        elif file is not None:
             with contextlib.suppress(OSError):  # a full disk, already reported to the caller
                 file.close()
         for path in [*self._shards, self._temporary + ".index"]:
@@ -175,16 +186,22 @@ class BundleWriter:
 
     def _open_shard(self) -> None:
         path = f"{self._temporary}.data-{len(self._shards):05d}"
-        self._file = open(path, "wb")
+        if self._is_remote:
+            if self._max_shard_bytes is None:  # the only shard: it need not be renamed
+                path = shard_path(self.prefix, 0, shard_count(self.prefix, 1))
+            self._file = RemoteWriter(path)
+        else:
+            self._file = open(path, "wb")
         self._shards.append(path)
         self._position = 0
 
     def _close_shard(self) -> None:
         if self._file is None:
             raise InvalidArgumentError(None, None, f"{self.prefix}: the writer is finished")
-        self._file.flush()
-        if self._sync:
-            os.fsync(self._file.fileno())
+        if not isinstance(self._file, RemoteWriter):
+            self._file.flush()
+            if self._sync:
+                os.fsync(self._file.fileno())
         self._file.close()
         self._file = None
 

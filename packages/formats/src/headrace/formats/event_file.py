@@ -13,13 +13,17 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.formats.errors import DataLossError, OpError
+from headrace.formats import file_systems
+from headrace.formats.errors import DataLossError, NotFoundError, OpError
 from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.event_pb2 import Event
-from headrace.formats.record_file import RecordReader, RecordWriter, TornRecordError
+from headrace.formats.record_file import RecordReader, RecordWriter, TornRecordError, frame
+from headrace.formats.remote_file import write_bytes
 
 FILE_VERSION = "brain.Event:2"
 _MARK = "tfevents"
+# A store of objects cannot append: a part is written again with each flush, up to this size.
+_PART_BYTES = 4 << 20
 _numbers = itertools.count()
 
 
@@ -43,29 +47,76 @@ def is_event_file(name: str) -> bool:
 def event_files(folder: str | os.PathLike[str]) -> list[str]:
     """Returns the paths of a folder's event files, oldest first; [] if the folder is missing."""
     try:
-        names = os.listdir(folder)
-    except (FileNotFoundError, NotADirectoryError):
+        path = os.fspath(folder)
+        remote = file_systems.is_remote(path)
+        names = file_systems.list_directory(path) if remote else os.listdir(path)
+    except (FileNotFoundError, NotADirectoryError, NotFoundError):
         return []
     return [os.path.join(folder, name) for name in sorted(names) if is_event_file(name)]
+
+
+class _Parts:
+    """Event files by URL, since those stores cannot append: a flush writes the last file again.
+
+    Each file begins with the version, as any event file.
+    """
+
+    def __init__(self, logdir: str, suffix: str) -> None:
+        self._logdir = logdir
+        self._suffix = suffix
+        file_systems.make_directories(logdir)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.path = f"{self._logdir.rstrip('/')}/{event_file_name(suffix=self._suffix)}"
+        self._contents = bytearray(frame(_version_event().SerializeToString()))
+        self._flushed = 0
+
+    def write(self, record: bytes) -> None:
+        if len(self._contents) >= _PART_BYTES:
+            self.flush()
+            self._begin()
+        self._contents += frame(record)
+
+    def flush(self, sync: bool = False) -> None:
+        if self._flushed < len(self._contents):
+            write_bytes(self.path, bytes(self._contents))
+            self._flushed = len(self._contents)
+
+    def close(self) -> None:
+        self.flush()
+
+
+def _version_event() -> Any:
+    return Event(wall_time=time.time(), file_version=FILE_VERSION)
 
 
 class EventFileWriter:
     """Writes one event file; creates its folder if necessary.
 
+    For a URL it writes several: each flush uploads the last one again, and from 4 MiB on the next
+    events go to a new file. `path` is the last one.
+
     Args:
-      logdir: folder of the file.
+      logdir: path or URL of the folder.
       suffix: appended to the file name.
     Raises: an OpError for each failure of the file system, also from the methods: for instance
       ResourceExhaustedError on a full disk, PermissionDeniedError.
     """
 
     def __init__(self, logdir: str | os.PathLike[str], suffix: str = "") -> None:
+        folder = os.fspath(logdir)
+        self._records: RecordWriter | _Parts
+        if file_systems.is_remote(folder):
+            self._records = _Parts(folder, suffix)
+            self.flush()
+            return
         with os_errors_about(logdir):
             os.makedirs(logdir, exist_ok=True)
-        self.path = os.path.join(os.fspath(logdir), event_file_name(suffix=suffix))
-        self._records = RecordWriter(self.path, exclusive=True)
+        path = os.path.join(folder, event_file_name(suffix=suffix))
+        self._records = RecordWriter(path, exclusive=True)
         try:
-            self.write(Event(wall_time=time.time(), file_version=FILE_VERSION))
+            self.write(_version_event())
             self.flush()
         except BaseException:
             with contextlib.suppress(OpError):
@@ -73,6 +124,11 @@ class EventFileWriter:
             with contextlib.suppress(OSError):
                 os.remove(self.path)
             raise
+
+    @property
+    def path(self) -> str:
+        """Path of the file."""
+        return self._records.path
 
     def write(self, event: Any) -> None:
         """Appends an Event message or a serialized one."""
@@ -102,7 +158,7 @@ class EventFileReader:
     """Reads the events of a file that may still grow.
 
     Args:
-      path: the file.
+      path: path or URL of the file. By URL, events that come later are seen by a new reader.
       offset: byte to start at; the `offset` of an earlier reader.
     Raises: NotFoundError if the file does not exist.
     """

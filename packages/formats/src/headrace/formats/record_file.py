@@ -14,9 +14,16 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from headrace.formats.errors import DataLossError, InvalidArgumentError, NotFoundError
+from headrace.formats.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
+from headrace.formats.file_systems import is_remote
 from headrace.formats.masked_crc import masked_crc32c
 from headrace.formats.os_errors import from_os_error
+from headrace.formats.remote_file import RemoteWriter, open_input
 
 _HEADER = struct.Struct("<QI")
 _CRC = struct.Struct("<I")
@@ -45,11 +52,12 @@ class RecordWriter:
     """Appends records to a file.
 
     Args:
-      path: file to write.
+      path: path or URL of the file. By URL, readers see it when it is closed.
       compression: "", "GZIP" or "ZLIB".
       append: append to an existing file; not for ZLIB, whose streams cannot be concatenated.
       exclusive: fail if the file exists.
-    Raises: InvalidArgumentError for an unknown compression or an append to ZLIB; an OpError for
+    Raises: InvalidArgumentError for an unknown compression or an append to ZLIB;
+      UnimplementedError for append and exclusive with a URL; an OpError for
       each failure of the file system, also from the methods: for instance AlreadyExistsError,
       NotFoundError, ResourceExhaustedError on a full disk.
     """
@@ -66,6 +74,14 @@ class RecordWriter:
         if append and bits == _WINDOW_BITS["ZLIB"]:
             raise InvalidArgumentError(None, None, f"{self.path}: cannot append to a ZLIB stream")
         self._deflate = zlib.compressobj(wbits=bits) if bits else None
+        self._file: Any
+        if is_remote(self.path):
+            if append or exclusive:
+                raise UnimplementedError(
+                    None, None, f"{self.path}: a store of objects cannot append to a file"
+                )
+            self._file = RemoteWriter(self.path)
+            return
         try:
             self._file = open(self.path, "ab" if append else "xb" if exclusive else "wb")
         except OSError as error:
@@ -87,7 +103,7 @@ class RecordWriter:
             if self._deflate:
                 self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
             self._file.flush()
-            if sync:
+            if sync and not isinstance(self._file, RemoteWriter):
                 os.fsync(self._file.fileno())
         except OSError as error:
             raise from_os_error(error, self.path) from None
@@ -123,7 +139,7 @@ class RecordReader:
     After an error the reader's position is unchanged: the next `read` retries a torn record.
 
     Args:
-      path: file to read.
+      path: path or URL of the file.
       compression: "", "GZIP" or "ZLIB".
       offset: byte to start at; the `offset` of an earlier reader.
       max_record_bytes: a longer record counts as corrupted.
@@ -145,8 +161,14 @@ class RecordReader:
         self._buffer = b""
         self._position = 0
         self._buffer_offset = 0
+        self._remote_size: int | None = None
         try:
-            self._file = open(self.path, "rb")
+            if is_remote(self.path):
+                self._file = open_input(self.path)
+                self._remote_size = self._file.seek(0, os.SEEK_END)
+                self._file.seek(0)
+            else:
+                self._file = open(self.path, "rb")
         except FileNotFoundError:
             raise NotFoundError(None, None, f"{self.path}: no such file", path=self.path) from None
         if offset:
@@ -238,7 +260,7 @@ class RecordReader:
         missing = count - (len(self._buffer) - self._position)
         if self._inflate is None and missing > _CHUNK_BYTES:
             # A corrupted length must not make the reader load the whole file.
-            if os.fstat(self._file.fileno()).st_size - self._file.tell() < missing:
+            if self._size() - self._file.tell() < missing:
                 return False
         chunks = [self._buffer[self._position :]]
         fetched = 0
@@ -253,6 +275,11 @@ class RecordReader:
             self._position = 0
             self._buffer = b"".join(chunks)
         return fetched >= missing
+
+    def _size(self) -> int:
+        if self._remote_size is not None:
+            return self._remote_size
+        return os.fstat(self._file.fileno()).st_size
 
     def _fetch(self, count: int) -> bytes:
         if self._inflate is None:

@@ -8,16 +8,17 @@ several whose names match a pattern such as "model-?????-of-00002".
 from __future__ import annotations
 
 import glob
+import io
 import math
 import os
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.formats import dtypes
+from headrace.formats import dtypes, file_systems
 from headrace.formats.dtypes import DType
 from headrace.formats.errors import (
     DataLossError,
@@ -28,6 +29,7 @@ from headrace.formats.errors import (
 )
 from headrace.formats.ordered_code import encode_slice_key
 from headrace.formats.proto.saved_tensor_slice_pb2 import SavedSliceMeta, SavedTensorSlices
+from headrace.formats.remote_file import write_bytes
 from headrace.formats.sorted_table import TableReader, TableWriter
 from headrace.formats.tensor_codec import MAX_RANK
 from headrace.formats.tensor_slice import extents_of, normal_extents, slice_proto
@@ -47,6 +49,9 @@ def slice_files(pattern: str | os.PathLike[str]) -> list[str]:
 
 
 def _matching(pattern: str) -> list[str]:
+    if file_systems.is_remote(pattern):
+        found = file_systems.exists(pattern) and not file_systems.is_directory(pattern)
+        return [pattern] if found else file_systems.glob(pattern)
     return [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern))
 
 
@@ -310,21 +315,29 @@ class SliceFileWriter:
         self._entries[encode_slice_key(name, extents)] = entry.SerializeToString()
 
     def finish(self) -> None:
-        """Writes the file. Raises: OSError if that fails."""
+        """Writes the file. Raises: OSError if that fails, or for a URL an OpError."""
         self._meta.meta.versions.producer = 1
+        if file_systems.is_remote(self._path):
+            contents = io.BytesIO()
+            self._write_table(contents)
+            write_bytes(self._path, contents.getvalue())
+            return
         temporary = f"{self._path}.tmp{os.getpid()}"
         try:
             with open(temporary, "wb") as file:
-                table = TableWriter(file)
-                table.add(b"", self._meta.SerializeToString(deterministic=True))
-                for key in sorted(self._entries):
-                    table.add(key, self._entries[key])
-                table.finish()
+                self._write_table(file)
             os.replace(temporary, self._path)
         except BaseException:
             if os.path.exists(temporary):
                 os.remove(temporary)
             raise
+
+    def _write_table(self, file: BinaryIO) -> None:
+        table = TableWriter(file)
+        table.add(b"", self._meta.SerializeToString(deterministic=True))
+        for key in sorted(self._entries):
+            table.add(key, self._entries[key])
+        table.finish()
 
 
 def _fill(data: Any, value: np.ndarray, dtype: DType) -> None:

@@ -21,7 +21,9 @@ from headrace.formats.errors import (
     InvalidArgumentError,
     NotFoundError,
 )
+from headrace.formats.file_systems import is_remote
 from headrace.formats.masked_crc import crc32c, mask
+from headrace.formats.remote_file import RemoteReader
 from headrace.formats.wire import encode_varint
 
 MAGIC = 0xDB4775248B80FB57
@@ -166,6 +168,23 @@ class _OpenFile:
         self._file.close()
 
 
+class _OpenRemoteFile:
+    """The bytes of a file by URL, each part read on request."""
+
+    def __init__(self, reader: RemoteReader) -> None:
+        self._reader = reader
+
+    def __len__(self) -> int:
+        return self._reader.size
+
+    def __getitem__(self, part: slice) -> bytes:
+        begin, end, _ = part.indices(self._reader.size)
+        return self._reader.read_range(begin, end - begin)
+
+    def __del__(self) -> None:
+        self._reader.close()
+
+
 class TableReader:
     """Reads a table from a buffer.
 
@@ -206,6 +225,8 @@ class TableReader:
         Raises: NotFoundError for a missing file; OSError for one that cannot be read; as the class.
         """
         name = os.fspath(path)
+        if is_remote(name):
+            return cls(_OpenRemoteFile(RemoteReader(name)), name)
         try:
             return cls(_OpenFile(open(name, "rb")), name)
         except FileNotFoundError:

@@ -12,6 +12,7 @@ from headrace.graph.checkpoints.checkpoint_state import (
     update_checkpoint_state,
 )
 from headrace.graph.checkpoints.object_checkpoint import Checkpoint
+from headrace.graph.platform import gfile
 
 
 class CheckpointManager:
@@ -71,7 +72,7 @@ class CheckpointManager:
         Raises: as Checkpoint.write.
         """
         number = self._checkpoint.count_save()
-        os.makedirs(self._directory, exist_ok=True)
+        gfile.MakeDirs(self._directory)
         suffix = number if checkpoint_number is None else checkpoint_number
         path = self._checkpoint.write(f"{self._prefix}-{suffix}")
         self._times.pop(path, None)

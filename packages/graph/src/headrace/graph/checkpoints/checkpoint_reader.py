@@ -13,13 +13,14 @@ from headrace.formats.errors import NotFoundError
 from headrace.formats.proto.types_pb2 import DataType
 from headrace.formats.slice_file import SliceFileReader
 from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint, local_path
+from headrace.graph.platform import gfile
 
 
 class CheckpointReader:
     """Reads the tensors of a checkpoint.
 
     Args:
-      filepattern: prefix of the checkpoint, or a pattern of its files in format V1.
+      filepattern: path or URL of the checkpoint's prefix, or a pattern of its files in format V1.
     Raises: NotFoundError if there is no such checkpoint; DataLossError if its index is corrupted.
     """
 
@@ -73,7 +74,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
     Raises: ValueError if the folder has no checkpoint; as CheckpointReader.
     """
     path = local_path(ckpt_dir_or_file)
-    if os.path.isdir(path):
+    if gfile.IsDirectory(path):
         found = latest_checkpoint(path)
         if found is None:
             raise ValueError(

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from headrace.formats.bundle_files import bundle_exists, bundle_files, index_path, remove
-from headrace.formats.errors import UnimplementedError
+from headrace.formats.errors import NotFoundError, OpError
+from headrace.formats.file_systems import is_remote, local_path
 from headrace.formats.proto.checkpoint_state_pb2 import CheckpointState
+from headrace.formats.remote_file import read_bytes
+from headrace.graph.platform import gfile
 from headrace.graph.platform.atomic_write import write_atomically
-
-
-def local_path(path: str | os.PathLike[str]) -> str:
-    """Returns a path without the scheme "file://".
-
-    Raises: UnimplementedError for a file system that is not local, such as "gs://".
-    """
-    text = os.fspath(path)
-    scheme, separator, rest = text.partition("://")
-    if not separator or not scheme.isalnum():
-        return text
-    if scheme != "file":
-        raise UnimplementedError(
-            None, None, f"File system scheme '{scheme}' not implemented (file: '{text}')"
-        )
-    return rest
 
 
 def _state_path(folder: str, latest_filename: str | None) -> str:
@@ -54,9 +40,9 @@ def generate_checkpoint_state_proto(
             "Checkpoint timestamps, if provided, must match checkpoint paths "
             f"(got paths {paths} and timestamps {times})"
         )
-    if not os.path.isabs(folder):
-        paths = [p if os.path.isabs(p) else os.path.relpath(p, folder) for p in paths]
-        if not os.path.isabs(model_checkpoint_path):
+    if not _is_absolute(folder):
+        paths = [p if _is_absolute(p) else os.path.relpath(p, folder) for p in paths]
+        if not _is_absolute(model_checkpoint_path):
             model_checkpoint_path = os.path.relpath(model_checkpoint_path, folder)
     return CheckpointState(
         model_checkpoint_path=model_checkpoint_path,
@@ -90,8 +76,8 @@ def update_checkpoint_state(
     folder = os.fspath(save_dir)
     paths: Any = all_model_checkpoint_paths
     if save_relative_paths:
-        model_checkpoint_path = os.path.relpath(model_checkpoint_path, folder)
-        paths = [os.path.relpath(p, folder) for p in paths or []]
+        model_checkpoint_path = _relative(model_checkpoint_path, folder)
+        paths = [_relative(p, folder) for p in paths or []]
         relative = CheckpointState(model_checkpoint_path=model_checkpoint_path)
         relative.all_model_checkpoint_paths.extend(paths or [model_checkpoint_path])
         relative.all_model_checkpoint_timestamps.extend(all_model_checkpoint_timestamps or [])
@@ -120,16 +106,23 @@ def get_checkpoint_state(
     """Reads the file `checkpoint` of a folder; relative paths are joined to the folder.
 
     Returns: a CheckpointState, or None if the file is missing or invalid.
+    Raises: ValueError if it lists no checkpoint; for a URL as file_systems.errors_about.
     """
     from google.protobuf import text_format
 
     folder = local_path(checkpoint_dir)
     path = _state_path(folder, latest_filename)
     try:
-        with open(path, encoding="utf-8") as stream:
-            state = text_format.Parse(stream.read(), CheckpointState())
-    except FileNotFoundError:
+        if is_remote(path):
+            text = read_bytes(path).decode()
+        else:
+            with open(path, encoding="utf-8") as stream:
+                text = stream.read()
+        state = text_format.Parse(text, CheckpointState())
+    except (FileNotFoundError, NotFoundError):
         return None
+    except OpError:
+        raise  # a store that cannot be reached is no folder without checkpoints
     except (OSError, UnicodeDecodeError, text_format.ParseError) as error:
         import warnings
 
@@ -144,7 +137,19 @@ def get_checkpoint_state(
 
 
 def _below(folder: str, path: str) -> str:
-    return path if os.path.isabs(path) else os.path.join(folder, path)
+    return path if _is_absolute(path) else os.path.join(folder, path)
+
+
+def _is_absolute(path: str) -> bool:
+    return is_remote(path) or os.path.isabs(path)
+
+
+def _relative(path: str, folder: str) -> str:
+    """Returns a path relative to a folder; a URL outside of the folder stays as it is."""
+    if not is_remote(folder) and not is_remote(path):
+        return os.path.relpath(path, folder)
+    start = folder.rstrip("/") + "/"
+    return path[len(start) :] if path.startswith(start) else path
 
 
 def latest_checkpoint(
@@ -160,7 +165,7 @@ def latest_checkpoint(
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Returns whether a checkpoint with this prefix exists, or files of format V1 match it."""
     path = local_path(checkpoint_prefix)
-    return bundle_exists(path) or bool(glob.glob(path))
+    return bundle_exists(path) or bool(gfile.Glob(path))
 
 
 def remove_checkpoint(
@@ -176,7 +181,7 @@ def remove_checkpoint(
     """
     prefix = local_path(checkpoint_prefix)
     remove(meta_graph_filename(prefix, meta_graph_suffix))
-    for path in bundle_files(prefix) if checkpoint_format_version == 2 else glob.glob(prefix):
+    for path in bundle_files(prefix) if checkpoint_format_version == 2 else gfile.Glob(prefix):
         remove(path)
 
 
@@ -187,8 +192,8 @@ def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
     """
     times = []
     for prefix in map(local_path, checkpoint_prefixes):
-        found = [index_path(prefix)] if bundle_exists(prefix) else glob.glob(prefix)
-        times += [max(map(os.path.getmtime, found))] if found else []
+        found = [index_path(prefix)] if bundle_exists(prefix) else gfile.Glob(prefix)
+        times += [max(gfile.Stat(path).mtime_nsec for path in found) / 1e9] if found else []
     return times
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from headrace.formats.bundle_files import bundle_exists
-from headrace.formats.errors import InvalidArgumentError, NotFoundError
+from headrace.formats.errors import InvalidArgumentError, NotFoundError, OpError
+from headrace.formats.file_systems import is_remote
 from headrace.formats.slice_file import SliceFileReader
 from headrace.graph.checkpoints.checkpoint_state import (
     checkpoint_exists,
@@ -29,6 +30,7 @@ from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.import_scope import prepend_name_scope, strip_name_scope
 from headrace.graph.framework.op_registry import no_gradient
+from headrace.graph.platform import gfile
 from headrace.graph.serialization import meta_graph
 from headrace.graph.serialization.message_origin import SAVER_DEF, MessageOrigin
 from headrace.graph.typing.aliases import Path, Proto, SessionLike
@@ -157,7 +159,7 @@ class Saver:
 
         Args:
           sess: session with the variables.
-          save_path: prefix of the checkpoint's files.
+          save_path: path or URL of the prefix of the checkpoint's files.
           global_step: number, or a variable with it, to append to the prefix.
           latest_filename: name of the file that lists the checkpoints; `checkpoint` by default.
           meta_graph_suffix: suffix of the MetaGraphDef's file.
@@ -232,7 +234,7 @@ class Saver:
         for path in self._to_remove:
             try:
                 remove_checkpoint(path, self.saver_def.version or V1, suffix)
-            except OSError as error:
+            except (OSError, OpError) as error:
                 import warnings
 
                 warnings.warn(
@@ -365,6 +367,9 @@ class Saver:
 
 def make_folder(folder: str, path: str) -> None:
     """Makes the last missing folder of a path. Raises: ValueError if more are missing."""
+    if is_remote(folder):
+        gfile.MakeDirs(folder)
+        return
     if folder and not os.path.isdir(folder):
         try:
             os.mkdir(folder)

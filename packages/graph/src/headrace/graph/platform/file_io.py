@@ -6,7 +6,7 @@ import os
 
 from headrace.formats.errors import AlreadyExistsError
 from headrace.graph.platform.atomic_write import write_atomically
-from headrace.graph.platform.gfile import GFile
+from headrace.graph.platform.gfile import Exists, GFile
 from headrace.graph.typing.aliases import Path
 
 
@@ -34,6 +34,6 @@ def atomic_write_string_to_file(
     Raises: AlreadyExistsError if the file exists and overwrite is false.
     """
     path = os.fsdecode(filename)
-    if not overwrite and os.path.exists(path):
+    if not overwrite and Exists(path):
         raise AlreadyExistsError(None, None, f"{path}: the file already exists", path=path)
     write_atomically(path, contents.encode() if isinstance(contents, str) else contents)

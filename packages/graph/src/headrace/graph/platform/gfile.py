@@ -1,4 +1,4 @@
-"""hr.gfile: files and folders, with TF 1.x's names and errors."""
+"""hr.gfile: files and folders by path or URL, with TF 1.x's names and errors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from headrace.formats import file_systems
 from headrace.formats.errors import (
     AlreadyExistsError,
     InvalidArgumentError,
     NotFoundError,
     PermissionDeniedError,
 )
+from headrace.formats.file_systems import is_remote
 from headrace.formats.os_errors import from_os_error
+from headrace.graph.platform import remote_paths
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -43,8 +46,8 @@ class GFile:
     """A file that is opened on first use; a context manager and an iterator over lines.
 
     Args:
-      name: path of the file.
-      mode: r, w, a, r+, w+ or a+; b for bytes instead of UTF-8 text.
+      name: path or URL of the file. What is written to a URL appears when the file is closed.
+      mode: r, w, a, r+, w+ or a+; b for bytes instead of UTF-8 text. For a URL r, w or a.
     Raises: InvalidArgumentError for another mode; from the methods an OpError for each failure of
       the file system, and PermissionDeniedError for an operation that the mode does not allow.
     """
@@ -76,16 +79,21 @@ class GFile:
         if not requested:
             raise PermissionDeniedError(None, None, f"{self._path}: the file isn't open for {way}")
         if self._file is None:
-            plain = self._mode.replace("b", "") + "b"
-            self._file = open(self._path, plain)
+            plain = self._mode.replace("b", "")
+            if is_remote(self._path):
+                self._file = remote_paths.open_file(self._path, plain)
+            else:
+                self._file = open(file_systems.local_path(self._path), plain + "b")
         return self._file
 
     @_with_our_errors
     def size(self) -> int:
         """Returns the size in bytes."""
         if self._writes and self._file is not None:
+            if is_remote(self._path):
+                return int(self._file.tell())
             self._file.flush()
-        return os.stat(self._path).st_size
+        return Stat(self._path).length
 
     def _shown(self, data: bytes) -> Any:
         return data if self._binary else data.decode()
@@ -188,17 +196,27 @@ FastGFile = Open = GFile
 
 def Exists(filename: str | os.PathLike[str]) -> bool:  # noqa: N802 - TF's name
     """Returns whether a path exists."""
+    if is_remote(filename):
+        return file_systems.exists(os.fspath(filename))
+    filename = file_systems.local_path(filename)
     return os.path.exists(filename)
 
 
 def IsDirectory(dirname: str | os.PathLike[str]) -> bool:  # noqa: N802 - TF's name
     """Returns whether a path is a folder."""
+    if is_remote(dirname):
+        return file_systems.is_directory(os.fspath(dirname))
+    dirname = file_systems.local_path(dirname)
     return os.path.isdir(dirname)
 
 
 @_with_our_errors
 def MkDir(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Creates a folder in an existing one; does nothing if it exists. Raises: NotFoundError."""
+    if is_remote(dirname):
+        file_systems.make_directories(os.fspath(dirname))
+        return
+    dirname = file_systems.local_path(dirname)
     if not os.path.isdir(dirname):
         os.mkdir(dirname)
 
@@ -206,12 +224,19 @@ def MkDir(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
 @_with_our_errors
 def MakeDirs(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Creates a folder and its parents; does nothing if it exists."""
+    if is_remote(dirname):
+        file_systems.make_directories(os.fspath(dirname))
+        return
+    dirname = file_systems.local_path(dirname)
     os.makedirs(dirname, exist_ok=True)
 
 
 @_with_our_errors
 def ListDirectory(dirname: str | os.PathLike[str]) -> list[str]:  # noqa: N802 - TF's name
     """Returns the names in a folder. Raises: NotFoundError."""
+    if is_remote(dirname):
+        return remote_paths.list_directory(os.fspath(dirname))
+    dirname = file_systems.local_path(dirname)
     if not os.path.isdir(dirname):
         raise NotFoundError(
             None, None, f"Could not find directory {os.fspath(dirname)}", path=os.fspath(dirname)
@@ -222,12 +247,22 @@ def ListDirectory(dirname: str | os.PathLike[str]) -> list[str]:  # noqa: N802 -
 def Glob(filename: str | os.PathLike[str]) -> list[str]:  # noqa: N802 - TF's name
     """Returns the sorted paths that match a glob pattern, or one of a list of patterns."""
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return [path for one in patterns for path in sorted(glob.glob(os.fspath(one)))]
+    return [path for one in patterns for path in _matching(os.fspath(one))]
+
+
+def _matching(pattern: str) -> list[str]:
+    if is_remote(pattern):
+        return file_systems.glob(pattern)
+    return sorted(glob.glob(file_systems.local_path(pattern)))
 
 
 @_with_our_errors
 def Remove(filename: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Removes a file. Raises: NotFoundError; FailedPreconditionError for a folder."""
+    if is_remote(filename):
+        remote_paths.remove(os.fspath(filename))
+        return
+    filename = file_systems.local_path(filename)
     if os.path.isdir(filename):
         raise IsADirectoryError(errno.EISDIR, "Is a directory", os.fspath(filename))
     os.remove(filename)
@@ -236,6 +271,10 @@ def Remove(filename: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
 @_with_our_errors
 def DeleteRecursively(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - TF's name
     """Removes a file, or a folder with its contents. Raises: NotFoundError."""
+    if is_remote(dirname):
+        remote_paths.remove_tree(os.fspath(dirname))
+        return
+    dirname = file_systems.local_path(dirname)
     if os.path.isdir(dirname) and not os.path.islink(dirname):
         shutil.rmtree(dirname)
     else:
@@ -243,7 +282,7 @@ def DeleteRecursively(dirname: str | os.PathLike[str]) -> None:  # noqa: N802 - 
 
 
 def _free(path: Any, overwrite: bool) -> None:
-    if not overwrite and os.path.exists(path):
+    if not overwrite and Exists(path):
         raise AlreadyExistsError(
             None,
             None,
@@ -257,6 +296,12 @@ def Copy(
     oldpath: str | os.PathLike[str], newpath: str | os.PathLike[str], overwrite: bool = False
 ) -> None:  # noqa: N802 - TF's name
     """Copies a file. Raises: NotFoundError; AlreadyExistsError if overwrite is False."""
+    oldpath, newpath = file_systems.local_path(oldpath), file_systems.local_path(newpath)
+    if is_remote(oldpath) or is_remote(newpath):
+        Stat(oldpath)
+        _free(newpath, overwrite)
+        remote_paths.copy(oldpath, newpath)
+        return
     with open(oldpath, "rb"):  # a missing source is reported first
         _free(newpath, overwrite)
         shutil.copyfile(oldpath, newpath)
@@ -267,6 +312,11 @@ def Rename(
     oldname: str | os.PathLike[str], newname: str | os.PathLike[str], overwrite: bool = False
 ) -> None:  # noqa: N802 - TF's name
     """Renames a file or folder. Raises: NotFoundError; AlreadyExistsError if not overwrite."""
+    oldname, newname = file_systems.local_path(oldname), file_systems.local_path(newname)
+    if is_remote(oldname) or is_remote(newname):
+        _free(newname, overwrite)
+        remote_paths.rename(oldname, newname)
+        return
     os.stat(oldname)
     _free(newname, overwrite)
     os.replace(oldname, newname)
@@ -281,7 +331,10 @@ def Walk(
       top: the folder.
       in_order: yield a folder before its subfolders, not after them.
     """
-    top = os.fspath(top)
+    top = file_systems.local_path(top)
+    if is_remote(top):
+        yield from remote_paths.walk(top, in_order)
+        return
     if not os.path.isdir(top):
         return
     names = sorted(os.listdir(top))
@@ -307,5 +360,9 @@ class FileStatistics:
 @_with_our_errors
 def Stat(filename: str | os.PathLike[str]) -> FileStatistics:  # noqa: N802 - TF's name
     """Returns the FileStatistics of a path. Raises: NotFoundError."""
+    if is_remote(filename):
+        status = file_systems.status(os.fspath(filename))
+        return FileStatistics(max(status.size, 0), status.mtime_ns, status.is_directory)
+    filename = file_systems.local_path(filename)
     found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))

@@ -8,15 +8,14 @@ ASSETS_KEY, TensorFlow 2 in `asset_file_def`.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.formats.os_errors import os_errors_about
 from headrace.graph.framework.constant_value import constant_value
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.import_scope import prepend_name_scope
 from headrace.graph.framework.operation import Tensor
+from headrace.graph.platform import gfile
 from headrace.graph.saved_model.constants import ASSETS_DIRECTORY, ASSETS_KEY
 
 _TYPE_URL = "type.googleapis.com/tensorflow.AssetFileDef"
@@ -52,17 +51,16 @@ def copy_assets(files: dict[str, str], export_dir: str) -> None:
     """Copies files to the folder assets/ of a SavedModel. Raises: the OpErrors of the files."""
     folder = os.path.join(export_dir, ASSETS_DIRECTORY)
     for name, path in files.items():
-        with os_errors_about(path):
-            os.makedirs(folder, exist_ok=True)
-            shutil.copyfile(path, os.path.join(folder, name))
+        gfile.MakeDirs(folder)
+        gfile.Copy(path, os.path.join(folder, name), overwrite=True)
 
 
 def remove_assets(files: dict[str, str], export_dir: str) -> None:
     """Removes what copy_assets wrote."""
     folder = os.path.join(export_dir, ASSETS_DIRECTORY)
     for name in files:
-        if os.path.exists(os.path.join(folder, name)):
-            os.remove(os.path.join(folder, name))
+        if gfile.Exists(os.path.join(folder, name)):
+            gfile.Remove(os.path.join(folder, name))
     if os.path.isdir(folder) and not os.listdir(folder):
         os.rmdir(folder)
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.formats.errors import InvalidArgumentError
-from headrace.formats.os_errors import os_errors_about
 from headrace.graph.checkpoints.checkpoint_state import checkpoint_exists, remove_checkpoint
 from headrace.graph.checkpoints.saver import Saver, import_meta_graph
 from headrace.graph.control_flow.control_flow_ops import group, no_op
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.import_scope import prepend_name_scope
+from headrace.graph.platform import gfile
 from headrace.graph.saved_model.assets import (
     asset_feeds,
     asset_files,
@@ -48,7 +48,7 @@ class SavedModelBuilder:
     """Writes a SavedModel: one or several graphs, and one set of variables.
 
     Args:
-      export_dir: folder to create.
+      export_dir: path or URL of the folder to create.
     Raises: AssertionError, as in TensorFlow, if the folder exists and is not empty.
     """
 
@@ -56,15 +56,14 @@ class SavedModelBuilder:
         from headrace.formats.proto.saved_model_pb2 import SavedModel
 
         self._export_dir = os.fspath(export_dir)
-        self._makes_folder = not os.path.exists(self._export_dir)
-        if not self._makes_folder and os.listdir(self._export_dir):
+        self._makes_folder = not gfile.Exists(self._export_dir)
+        if not self._makes_folder and gfile.ListDirectory(self._export_dir):
             raise AssertionError(
                 f"Export directory {self._export_dir} already exists, and isn't empty. Please "
                 "choose a different export directory, or delete all the contents of the specified "
                 "directory."
             )
-        with os_errors_about(self._export_dir):
-            os.makedirs(self._export_dir, exist_ok=True)
+        gfile.MakeDirs(self._export_dir)
         self._message = SavedModel(saved_model_schema_version=SAVED_MODEL_SCHEMA_VERSION)
         self._has_saved_variables = False
         self._assets: dict[str, str] = {}
@@ -123,8 +122,7 @@ class SavedModelBuilder:
 
     def _save_variables(self, sess: Any, saver: Saver) -> None:
         folder = os.path.join(self._export_dir, VARIABLES_DIRECTORY)
-        with os_errors_about(folder):
-            os.makedirs(folder, exist_ok=True)
+        gfile.MakeDirs(folder)
         prefix = os.path.join(folder, VARIABLES_FILENAME)
         saver.save(sess, prefix, write_meta_graph=False, write_state=False)
 
@@ -189,8 +187,7 @@ class SavedModelBuilder:
         name = SAVED_MODEL_FILENAME_PBTXT if as_text else SAVED_MODEL_FILENAME_PB
         path = os.path.join(self._export_dir, name)
         try:
-            with os_errors_about(self._export_dir):
-                os.makedirs(self._export_dir, exist_ok=True)
+            gfile.MakeDirs(self._export_dir)
             meta_graph.write_meta_graph(self._message, path, as_text)
         except BaseException:
             remove_assets(self._assets, self._export_dir)
@@ -231,14 +228,14 @@ def _check_signature(name: str, signature: Any) -> None:
 def _message_path(folder: str) -> str:
     """Returns the path of the file that `read_saved_model` reads, or None."""
     path = os.path.join(folder, SAVED_MODEL_FILENAME_PB)
-    return path if os.path.exists(path) else os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
+    return path if gfile.Exists(path) else os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
 
 
 def maybe_saved_model_directory(export_dir: str | os.PathLike[str]) -> bool:
     """Returns whether a folder contains a SavedModel."""
     folder = os.fspath(export_dir)
     names = (SAVED_MODEL_FILENAME_PB, SAVED_MODEL_FILENAME_PBTXT)
-    return any(os.path.exists(os.path.join(folder, name)) for name in names)
+    return any(gfile.Exists(os.path.join(folder, name)) for name in names)
 
 
 def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
@@ -254,8 +251,8 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
 
     folder = os.fspath(export_dir)
     path = os.path.join(folder, SAVED_MODEL_FILENAME_PB)
-    if os.path.exists(path):
-        with open(path, "rb") as stream:
+    if gfile.Exists(path):
+        with gfile.GFile(path, "rb") as stream:
             data = stream.read()
         try:
             return SavedModel.FromString(data)
@@ -264,12 +261,12 @@ def read_saved_model(export_dir: str | os.PathLike[str]) -> Any:
                 None, None, f"{path} is not a SavedModel: {error}", path=path, offset=0
             ) from None
     path = os.path.join(folder, SAVED_MODEL_FILENAME_PBTXT)
-    if not os.path.exists(path):
+    if not gfile.Exists(path):
         raise OSError(
             f"SavedModel file does not exist at: {folder}/"
             f"{{{SAVED_MODEL_FILENAME_PBTXT}|{SAVED_MODEL_FILENAME_PB}}}"
         )
-    with open(path, encoding="utf-8") as stream:
+    with gfile.GFile(path) as stream:
         try:
             return text_format.Parse(stream.read(), SavedModel())
         except (UnicodeDecodeError, text_format.ParseError) as error:
@@ -342,7 +339,7 @@ def simple_save(
 
     Args:
       session: session with the graph and variables to write.
-      export_dir: folder to create.
+      export_dir: path or URL of the folder to create.
       inputs, outputs: tensors by name.
     Raises: as SavedModelBuilder and predict_signature_def.
     """

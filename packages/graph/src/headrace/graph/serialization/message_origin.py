@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from headrace.formats.errors import DataLossError, OpError
 from headrace.formats.wire import BYTES, fields
+from headrace.graph.platform import gfile
 
 GRAPH_DEF, SAVER_DEF, COLLECTION_DEF = 2, 3, 4  # fields of MetaGraphDef
 _META_GRAPHS = 2  # of SavedModel
@@ -55,7 +56,7 @@ class MessageOrigin:
     def _offset(self, field: int, key: str | None) -> int:
         """Returns the offset of a field; 0 for a text file or an unreadable one."""
         try:
-            with open(self.path, "rb") as stream:
+            with gfile.GFile(self.path, "rb") as stream:
                 data = stream.read()
             start, end = 0, len(data)
             if self.number is not None:
@@ -66,7 +67,7 @@ class MessageOrigin:
                     continue
                 if key is None or _key(data, first, last) == key:
                     return first
-        except (OSError, IndexError, ValueError):
+        except (OpError, OSError, IndexError, ValueError):
             pass
         return 0
 

@@ -14,6 +14,7 @@ from headrace.formats.errors import NotFoundError
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.import_scope import prepend_name_scope, strip_name_scope
+from headrace.graph.platform import gfile
 from headrace.graph.platform.atomic_write import write_atomically
 from headrace.graph.serialization.graph_import import import_graph_def
 from headrace.graph.serialization.message_origin import COLLECTION_DEF, GRAPH_DEF, MessageOrigin
@@ -324,9 +325,9 @@ def read_meta_graph_file(filename: str) -> Any:
     from headrace.formats.errors import DataLossError
     from headrace.formats.proto.meta_graph_pb2 import MetaGraphDef
 
-    if not os.path.exists(filename):
+    if not gfile.Exists(filename):
         raise OSError(f"File does not exist. Received: {filename}.")
-    with open(filename, "rb") as stream:
+    with gfile.GFile(filename, "rb") as stream:
         data = stream.read()
     try:
         return MetaGraphDef.FromString(data)

@@ -8,6 +8,7 @@ import time
 from types import TracebackType
 
 from headrace.formats.event_file import EventFileWriter
+from headrace.formats.file_systems import is_remote
 from headrace.formats.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
 from headrace.formats.proto.summary_pb2 import Summary
 from headrace.graph.framework.graph import Graph
@@ -20,8 +21,11 @@ class FileWriter:
     Events are flushed when max_queue events are pending, flush_secs after the last flush, and by
     `flush` and `close`. The writer is thread-safe.
 
+    By URL, each flush uploads the last file of events again, or a new one from 4 MiB on, since such
+    stores cannot append. There max_queue does not cause flushes.
+
     Args:
-      logdir: folder of the file; created if necessary.
+      logdir: path or URL of the folder; created if necessary.
       graph: graph to write first.
       max_queue: maximum number of pending events.
       flush_secs: interval of flushes in seconds.
@@ -44,6 +48,7 @@ class FileWriter:
         if session is not None and not hasattr(session, "run"):
             raise TypeError(f"session must be a Session, not {session!r}")
         self._logdir = os.fspath(logdir)
+        self._is_remote = is_remote(self._logdir)
         self._max_queue = max_queue
         self._flush_s = flush_secs
         self._suffix = filename_suffix or ""
@@ -146,7 +151,8 @@ class FileWriter:
             self._file.write(event)
             self._waiting += 1
             late = time.monotonic() - self._flushed >= self._flush_s
-            if self._waiting >= self._max_queue or late:
+            full = self._waiting >= self._max_queue and not self._is_remote
+            if full or late:
                 self.flush()
 
     def flush(self) -> None:

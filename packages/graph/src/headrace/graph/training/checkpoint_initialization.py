@@ -14,6 +14,7 @@ from headrace.graph.checkpoints.checkpoint_state import latest_checkpoint
 from headrace.graph.framework.graph import get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.scopes import init_scope
+from headrace.graph.platform import gfile
 from headrace.graph.typing.aliases import Path
 from headrace.graph.variables.partitioned_variable import PartitionedVariable
 from headrace.graph.variables.variable_collections import global_variables
@@ -22,7 +23,7 @@ from headrace.graph.variables.variable_store import get_store
 
 def _checkpoint_path(ckpt_dir_or_file: Any) -> str:
     path = os.fspath(ckpt_dir_or_file)
-    return (latest_checkpoint(path) or path) if os.path.isdir(path) else path
+    return (latest_checkpoint(path) or path) if gfile.IsDirectory(path) else path
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Path, assignment_map: Mapping[str, Any]) -> None:

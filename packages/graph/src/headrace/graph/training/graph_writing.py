@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from headrace.formats.os_errors import os_errors_about
+from headrace.graph.platform import gfile
 from headrace.graph.platform.atomic_write import write_atomically
 
 
@@ -16,7 +16,7 @@ def write_graph(
 
     Args:
       graph_or_graph_def: the graph.
-      logdir: the folder.
+      logdir: path or URL of the folder.
       name: name of the file.
       as_text: write text format instead of binary.
     Returns: path of the file.
@@ -29,8 +29,7 @@ def write_graph(
         else graph_or_graph_def
     )
     folder = os.fspath(logdir)
-    with os_errors_about(folder):
-        os.makedirs(folder, exist_ok=True)
+    gfile.MakeDirs(folder)
     path = os.path.join(folder, name)
     data = (
         text_format.MessageToString(message).encode()

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from headrace.graph.client.timeline import chrome_trace
-from headrace.graph.platform import logging
+from headrace.graph.platform import gfile, logging
 from headrace.graph.summary.file_writer import FileWriterCache
 from headrace.graph.training.checkpoint_hooks import SecondOrStepTimer
 from headrace.graph.training.global_step import required_global_step
@@ -62,8 +62,8 @@ class ProfilerHook(SessionRunHook):
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             path = os.path.join(self._folder, f"timeline-{step}.json")
-            os.makedirs(self._folder or ".", exist_ok=True)
-            with open(path, "w", encoding="utf-8") as stream:
+            gfile.MakeDirs(self._folder or ".")
+            with gfile.GFile(path, "w") as stream:
                 stream.write(chrome_trace(run_values.run_metadata.step_stats))
             logging.info("Saving timeline for %d into '%s'.", step, path)
             self._writer.add_run_metadata(run_values.run_metadata, f"step_{step}", step)

@@ -71,6 +71,13 @@ void remove_stale_temporaries(const std::string& folder) {
   }
 }
 
+// After a failure, which is the one to report.
+void remove_quietly(const std::string& path) noexcept {
+  try {
+    disk::remove(path);
+  } catch (...) {}
+}
+
 // All files that belong to a prefix.
 std::vector<std::string> files_of(const std::string& prefix) {
   std::vector<std::string> files;
@@ -88,8 +95,8 @@ std::vector<std::string> files_of(const std::string& prefix) {
   return files;
 }
 
-// Never the number of the bundle that is replaced, since the two would then share file names
-// before the index says which of them counts.
+}  // namespace
+
 int64_t shard_count(const std::string& prefix, int64_t requested) {
   if (!disk::exists(index_path(prefix))) return requested;
   try {
@@ -98,8 +105,6 @@ int64_t shard_count(const std::string& prefix, int64_t requested) {
     return requested;  // corrupted already
   }
 }
-
-}  // namespace
 
 std::string index_path(const std::string& prefix) { return prefix + ".index"; }
 
@@ -112,7 +117,7 @@ std::string temporary_name(const std::string& prefix) {
   static std::atomic<int64_t> next{1000000000};
   const std::string folder = disk::folder_of(prefix);
   disk::make_folders(folder);
-  remove_stale_temporaries(folder);
+  if (!remote::is_remote(folder)) remove_stale_temporaries(folder);
   return prefix + ".tmp-" + host() + numbered("-%lld", ::getpid()) + numbered("-%lld", next++);
 }
 
@@ -122,8 +127,10 @@ void publish(const std::string& prefix, const std::string& temporary,
   const disk::FolderLock turn(disk::folder_of(prefix));
   const std::vector<std::string> older = files_of(prefix);
   const int64_t count = shard_count(prefix, int64_t(shards.size()));
+  const bool is_remote = remote::is_remote(prefix);
   for (int64_t i = int64_t(shards.size()); i < count; ++i) {  // none of the tensors is in these
-    shards.push_back(temporary + numbered(".data-%05lld", i));
+    shards.push_back(is_remote ? shard_path(prefix, i, count)
+                               : temporary + numbered(".data-%05lld", i));
     disk::Output(shards.back()).close(false);
   }
   TableWriter table;
@@ -132,19 +139,26 @@ void publish(const std::string& prefix, const std::string& temporary,
                     .always(3, protobuf::Message().number(1, kVersion))
                     .bytes());
   for (const auto& [key, entry] : entries) table.add(key, entry.encoded());
-  disk::Output index(temporary + ".index");
-  index.write(table.finish());
-  index.close(true);
+  // By URL the upload replaces an index at once, and a renamed one would be copied.
+  const std::string written = is_remote ? index_path(prefix) : temporary + ".index";
+  const auto write_index = [&] {
+    disk::Output index(written);
+    index.write(table.finish());
+    index.close(true);
+  };
+  if (!is_remote) write_index();
   std::set<std::string> kept{index_path(prefix)};
   for (int64_t i = 0; i < count; ++i) kept.insert(shard_path(prefix, i, count));
   try {
     for (int64_t i = 0; i < count; ++i)
-      disk::rename(shards[size_t(i)], shard_path(prefix, i, count));
+      if (const std::string name = shard_path(prefix, i, count); name != shards[size_t(i)])
+        disk::rename(shards[size_t(i)], name);
     disk::sync_folder(disk::folder_of(prefix));
-    disk::rename(index.path(), index_path(prefix));
+    if (is_remote) write_index();
+    else disk::rename(written, index_path(prefix));
   } catch (...) {  // nothing is left but the older bundle
     for (const std::string& path : older) kept.erase(path);
-    for (const std::string& path : kept) ::unlink(path.c_str());
+    for (const std::string& path : kept) remove_quietly(path);
     throw;
   }
   disk::sync_folder(disk::folder_of(prefix));
@@ -171,6 +185,7 @@ void merge_entry(Entries* entries, const std::string& key, Entry entry, const st
 }  // namespace
 
 void merge(const std::vector<std::string>& prefixes, const std::string& merged, bool delete_old) {
+  const bool is_remote = remote::is_remote(merged);
   const std::string temporary = temporary_name(merged);
   Entries entries;
   std::vector<std::string> origins, shards;
@@ -183,16 +198,21 @@ void merge(const std::vector<std::string>& prefixes, const std::string& merged, 
     for (int64_t i = 0; i < reader.shards(); ++i)
       origins.push_back(shard_path(prefix, i, reader.shards()));
   }
+  const int64_t count = is_remote ? shard_count(merged, int64_t(origins.size())) : 0;
   try {
     for (const std::string& origin : origins) {
-      shards.push_back(temporary + numbered(".data-%05lld", int64_t(shards.size())));
+      const auto i = int64_t(shards.size());
+      shards.push_back(is_remote ? shard_path(merged, i, count)
+                                 : temporary + numbered(".data-%05lld", i));
       disk::link_or_copy(origin, shards.back());
     }
     publish(merged, temporary, shards, entries);
   } catch (...) {
-    for (const std::string& path : shards) ::unlink(path.c_str());
-    ::unlink((temporary + numbered(".data-%05lld", int64_t(shards.size()))).c_str());
-    ::unlink((temporary + ".index").c_str());
+    for (const std::string& path : shards) remove_quietly(path);
+    if (!is_remote) {
+      remove_quietly(temporary + numbered(".data-%05lld", int64_t(shards.size())));
+      remove_quietly(temporary + ".index");
+    }
     throw;
   }
   if (!delete_old) return;

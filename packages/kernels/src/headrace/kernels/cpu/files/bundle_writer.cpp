@@ -144,11 +144,13 @@ void check_dtype(const std::string& name, const hr_tensor* value) {
 
 Writer::Writer(std::string prefix)
     : prefix_(std::move(prefix)), temporary_(temporary_name(prefix_)) {
-  file_ = std::make_unique<disk::Output>(temporary_ + ".data-00000");
+  file_ = std::make_unique<disk::Output>(remote::is_remote(prefix_)
+                                             ? shard_path(prefix_, 0, shard_count(prefix_, 1))
+                                             : temporary_ + ".data-00000");
 }
 
 Writer::~Writer() {
-  if (published_) return;
+  if (published_ || remote::is_remote(prefix_)) return;  // what is not closed never appears
   for (const char* end : {".data-00000", ".data-00001", ".index"}) {
     try {
       disk::remove(temporary_ + end);

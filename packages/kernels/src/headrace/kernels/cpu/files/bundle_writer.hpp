@@ -37,7 +37,11 @@ std::string slice_key(const std::string& name, const Slice& slice);
 std::string index_path(const std::string& prefix);
 std::string shard_path(const std::string& prefix, int64_t shard, int64_t shards);
 std::string temporary_name(const std::string& prefix);
-// Names shards and index by the prefix; the index's rename is what makes the bundle.
+// How many shards a new bundle has in its file names. Never the number of the bundle that is
+// replaced, since the two would then share file names before the index says which of them counts.
+int64_t shard_count(const std::string& prefix, int64_t requested);
+// Names shards and index by the prefix; the index's rename is what makes the bundle. By URL the
+// shards have their names already, and the index is written last.
 void publish(const std::string& prefix, const std::string& temporary,
              std::vector<std::string> shards, const Entries& entries);
 

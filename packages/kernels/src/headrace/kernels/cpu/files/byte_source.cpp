@@ -19,14 +19,22 @@ constexpr size_t kBuffer = 256 << 10;
 }  // namespace
 
 FileSource::FileSource(std::string path) : path_(std::move(path)) {
-  do file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (remote::is_remote(path_)) {
+    remote_ = std::make_unique<remote::Source>(path_);
+    return;
+  }
+  const std::string name = disk::local_path(path_);
+  do file_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   while (file_ < 0 && errno == EINTR);
   if (file_ < 0) disk::fail(path_, errno);
 }
 
-FileSource::~FileSource() { ::close(file_); }
+FileSource::~FileSource() {
+  if (file_ >= 0) ::close(file_);
+}
 
 size_t FileSource::read(char* to, size_t n) {
+  if (remote_) return remote_->read(to, n);
   ssize_t got;
   do got = ::read(file_, to, n);
   while (got < 0 && errno == EINTR);
@@ -35,6 +43,7 @@ size_t FileSource::read(char* to, size_t n) {
 }
 
 int64_t FileSource::size() const {
+  if (remote_) return remote_->size();
   struct stat status;
   if (::fstat(file_, &status)) disk::fail(path_, errno);
   return int64_t(status.st_size);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "files/remote_files.hpp"
+
 namespace hr {
 
 class ByteSource {
@@ -30,7 +32,7 @@ class MemorySource : public ByteSource {
   std::string_view left_;
 };
 
-// Throws Failure (disk.hpp) if the file cannot be opened or read.
+// A file by path or URL. Throws Failure (disk.hpp) if it cannot be opened or read.
 class FileSource : public ByteSource {
  public:
   explicit FileSource(std::string path);
@@ -41,7 +43,8 @@ class FileSource : public ByteSource {
 
  private:
   std::string path_;
-  int file_;
+  std::unique_ptr<remote::Source> remote_;
+  int file_ = -1;
 };
 
 // A source with a buffer.

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,8 +40,9 @@ hr_code code_of(int error) {
 }
 
 int opened(const std::string& path, int flags) {
+  const std::string name = local_path(path);
   int file;
-  do file = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+  do file = ::open(name.c_str(), flags | O_CLOEXEC, 0666);
   while (file < 0 && errno == EINTR);
   if (file < 0) fail(path, errno);
   return file;
@@ -62,7 +64,23 @@ void write_through(const std::string& path, int file, const char* data, size_t s
   }
 }
 
+remote::Reply ask(remote::Verb verb, const std::string& path, const std::string& other = "") {
+  remote::Request request;
+  request.verb = verb;
+  request.path = path;
+  request.other = other;
+  return remote::call(std::move(request));
+}
+
 }  // namespace
+
+using remote::is_remote;
+using remote::Verb;
+
+std::string local_path(const std::string& path) {
+  constexpr std::string_view kScheme = "file://";
+  return path.compare(0, kScheme.size(), kScheme) == 0 ? path.substr(kScheme.size()) : path;
+}
 
 void fail(const std::string& path, int error) {
   throw Failure{code_of(error), path + "; " + std::strerror(error)};
@@ -75,26 +93,50 @@ std::string folder_of(const std::string& path) {
 }
 
 bool exists(const std::string& path) {
+  if (is_remote(path)) return ask(Verb::kExists, path).handle != 0;
   struct stat status;
-  return ::stat(path.c_str(), &status) == 0;
+  return ::stat(local_path(path).c_str(), &status) == 0;
 }
 
-void make_folders(const std::string& folder) {
+void make_folders(const std::string& path) {
+  if (is_remote(path)) {
+    ask(Verb::kMakeDirectories, path);
+    return;
+  }
+  const std::string folder = local_path(path);
   if (exists(folder)) return;
   if (folder_of(folder) != folder) make_folders(folder_of(folder));
   if (::mkdir(folder.c_str(), 0777) && errno != EEXIST) fail(folder, errno);
 }
 
 std::vector<std::string> names_in(const std::string& folder) {
+  if (is_remote(folder)) return remote::names_of(ask(Verb::kListDirectory, folder));
   std::vector<std::string> names;
-  if (DIR* open = ::opendir(folder.c_str())) {
+  if (DIR* open = ::opendir(local_path(folder).c_str())) {
     while (const dirent* entry = ::readdir(open)) names.push_back(entry->d_name);
     ::closedir(open);
   }
   return names;
 }
 
+std::vector<std::string> matching(const std::string& pattern) {
+  if (is_remote(pattern)) return remote::names_of(ask(Verb::kGlob, pattern));
+  glob_t found{};
+  std::vector<std::string> paths;
+  const int code = ::glob(local_path(pattern).c_str(), GLOB_NOSORT, nullptr, &found);
+  if (code == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  ::globfree(&found);
+  if (code == GLOB_NOSPACE) throw std::bad_alloc();
+  return paths;
+}
+
 std::string read(const std::string& path) {
+  if (is_remote(path)) {
+    const remote::Reader file(path);
+    std::string contents(size_t(file.size()), '\0');
+    file.read(0, contents.size(), contents.data());
+    return contents;
+  }
   const int file = opened(path, O_RDONLY);
   struct stat status;
   std::string bytes;
@@ -113,24 +155,39 @@ std::string read(const std::string& path) {
 }
 
 void rename(const std::string& from, const std::string& to) {
-  if (::rename(from.c_str(), to.c_str())) fail(to, errno);
+  if (is_remote(from)) {
+    ask(Verb::kRename, from, to);
+    return;
+  }
+  if (::rename(local_path(from).c_str(), local_path(to).c_str())) fail(to, errno);
 }
 
 void remove(const std::string& path) {
-  if (::unlink(path.c_str()) && errno != ENOENT) fail(path, errno);
+  if (is_remote(path)) {
+    ask(Verb::kRemove, path);
+    return;
+  }
+  if (::unlink(local_path(path).c_str()) && errno != ENOENT) fail(path, errno);
 }
 
-void remove_folder_if_empty(const std::string& folder) { ::rmdir(folder.c_str()); }
+void remove_folder_if_empty(const std::string& folder) {
+  if (is_remote(folder)) ask(Verb::kRemoveEmptyDirectory, folder);
+  else ::rmdir(local_path(folder).c_str());
+}
 
 void link_or_copy(const std::string& from, const std::string& to) {
-  if (::link(from.c_str(), to.c_str()) == 0) return;
+  if (is_remote(from)) {
+    ask(Verb::kCopy, from, to);
+    return;
+  }
+  if (::link(local_path(from).c_str(), local_path(to).c_str()) == 0) return;
   Output copy(to);
   copy.write(read(from));
   copy.close(true);
 }
 
 FolderLock::FolderLock(const std::string& folder)
-    : file_(::open(folder.c_str(), O_RDONLY | O_CLOEXEC)) {
+    : file_(is_remote(folder) ? -1 : ::open(local_path(folder).c_str(), O_RDONLY | O_CLOEXEC)) {
   // Some file systems have no locks; writers then do as well as they can.
   while (file_ >= 0 && ::flock(file_, LOCK_EX) && errno == EINTR) {}
 }
@@ -140,14 +197,17 @@ FolderLock::~FolderLock() {
 }
 
 void sync_folder(const std::string& folder) {
-  const int file = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (is_remote(folder)) return;
+  const int file = ::open(local_path(folder).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;  // some file systems do not open folders
   ::fsync(file);
   ::close(file);
 }
 
-Output::Output(std::string path)
-    : path_(std::move(path)), file_(opened(path_, O_WRONLY | O_CREAT | O_TRUNC)) {}
+Output::Output(std::string path) : path_(std::move(path)), file_(-1) {
+  if (is_remote(path_)) remote_ = std::make_unique<remote::Writer>(path_);
+  else file_ = opened(path_, O_WRONLY | O_CREAT | O_TRUNC);
+}
 
 Output::~Output() {
   if (file_ >= 0) ::close(file_);
@@ -155,6 +215,7 @@ Output::~Output() {
 
 void Output::write(const void* data, size_t size) {
   position_ += int64_t(size);
+  if (remote_) return remote_->write(static_cast<const char*>(data), size);
   if (held_.size() + size <= kHeld) {
     held_.append(static_cast<const char*>(data), size);
     return;
@@ -169,6 +230,7 @@ void Output::flush() {
 }
 
 void Output::close(bool sync) {
+  if (remote_) return remote_->close();
   flush();
   const int file = file_;
   file_ = -1;

@@ -1,13 +1,16 @@
-// File and directory operations of the kernels for checkpoints and files.
+// File and directory operations of the kernels for checkpoints and files, also by URL.
 #ifndef HEADRACE_CPU_FILES_DISK_HPP
 #define HEADRACE_CPU_FILES_DISK_HPP
 
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "files/remote_files.hpp"
 #include "headrace/kernel.h"
+#include "processor/parallel.hpp"
 
 namespace hr {
 
@@ -19,6 +22,8 @@ struct Failure {
 
 // Runs the body of a compute function, and reports what it throws to the context.
 template <class Body> hr_code error_boundary(hr_ctx* ctx, Body&& body) {
+  const auto poll_step = [ctx] { poll(ctx); };
+  const remote::WhileWaiting here(poll_step);
   try {
     body();
     return HR_OK;
@@ -36,6 +41,8 @@ inline void check(hr_code code) {
 
 namespace disk {
 
+// A path without "file://".
+std::string local_path(const std::string& path);
 // Throws the Failure of an errno: "PATH; No such file or directory".
 [[noreturn]] void fail(const std::string& path, int error);
 
@@ -43,15 +50,18 @@ std::string folder_of(const std::string& path);  // "." where the path names non
 bool exists(const std::string& path);
 void make_folders(const std::string& folder);
 std::vector<std::string> names_in(const std::string& folder);  // none where there is no folder
+// What matches a pattern; unsorted.
+std::vector<std::string> matching(const std::string& pattern);
 std::string read(const std::string& path);
 void rename(const std::string& from, const std::string& to);  // replaces what bears the name
 void remove(const std::string& path);                         // if it is there
 void remove_folder_if_empty(const std::string& folder);
-// A second name for a file, or a second copy where that cannot be.
+// A second name for a file, or a second copy where that cannot be. Both are local or both not.
 void link_or_copy(const std::string& from, const std::string& to);
 void sync_folder(const std::string& folder);
 
-// Holds a folder's lock, which the writers in Python take too; a killed holder lets go of it.
+// Holds a folder's lock, which the writers in Python take too; a killed holder lets go of it. By
+// URL there are no locks.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder);
@@ -64,7 +74,9 @@ class FolderLock {
 
 class Output {
  public:
-  explicit Output(std::string path);  // empties a file that is there
+  // Empties a file that is there. By URL, it is replaced at once by `close`, and a file that is not
+  // closed never appears.
+  explicit Output(std::string path);
   Output(const Output&) = delete;
   ~Output();
   void write(const void* data, size_t size);
@@ -77,6 +89,7 @@ class Output {
  private:
   void flush();
   std::string path_, held_;
+  std::unique_ptr<remote::Writer> remote_;
   int file_;
   int64_t position_ = 0;
 };

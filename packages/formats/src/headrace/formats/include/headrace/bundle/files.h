@@ -1,4 +1,5 @@
-/* Maps the files of a bundle into memory; bundle_reader.h includes this. */
+/* The files of a bundle, mapped into memory or read from a source; bundle_reader.h includes this.
+ */
 #ifndef HEADRACE_BUNDLE_FILES_H
 #define HEADRACE_BUNDLE_FILES_H
 
@@ -21,15 +22,29 @@
 extern "C" {
 #endif
 
+/* Where the files of a bundle come from that are not local. open, read and is_current return 0 or a
+ * canonical status code; the caller's `self` keeps the text of an error. */
 typedef struct {
-  uint8_t* data;
+  void* self;
+  int (*open)(void* self, const char* path, uint64_t* handle, uint64_t* size);
+  int (*read)(void* self, uint64_t handle, uint64_t offset, uint64_t size, uint8_t* to);
+  void (*close)(void* self, uint64_t handle);
+  /* Whether `path` is still the file that was opened as `handle`, which may be closed since. */
+  int (*is_current)(void* self, const char* path, uint64_t handle, int* current);
+} hr_bundle_source;
+
+typedef struct {
+  uint8_t* data; /* null: of an empty file, and of one that is read by ranges */
   uint64_t size;
-  int state;               /* 0: not opened yet, 1: mapped */
+  int state;               /* 0: not opened yet, 1: mapped, 2: of a source, 3: its whole contents */
   uint64_t device, number; /* identity of the file; the map keeps the inode number in use */
+  uint64_t handle;         /* of the source */
 } hr_bundle_file;
 
 static inline void hr_bundle_unmap(hr_bundle_file* file) {
-  if (file->data) {
+  if (file->state == 3) {
+    free(file->data);
+  } else if (file->data) {
 #ifdef HR_BUNDLE_MMAP
     munmap(file->data, (size_t)file->size);
 #else

@@ -120,7 +120,8 @@ static inline uint64_t hr_copy_overlap(uint8_t* to, const int64_t* to_starts,
 
 /* Reads a box of a numeric tensor, whole or partitioned, into `out`, which has room for the product
  * of `sizes` elements. For the whole tensor pass zeros and its dims. With out NULL it only checks
- * that all elements are stored: do this before allocating for an untrusted shape. */
+ * that all elements are stored, without reading them: do this before allocating for an untrusted
+ * shape. */
 static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char* name,
                                                    const hr_bundle_entry* entry,
                                                    const int64_t* starts, const int64_t* sizes,
@@ -140,8 +141,10 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
     return hr_bundle_fail(bundle, HR_BUNDLE_UNIMPLEMENTED, bundle->prefix, 0,
                           "slices of this dtype cannot be read");
   if (!entry->slices) {
+    char path[HR_BUNDLE_PATH_BYTES + 64];
+    if (!out) return hr_bundle_locate(bundle, entry, path, sizeof path);
     code = hr_bundle_read(bundle, entry, &bytes);
-    if (code == HR_BUNDLE_OK && out)
+    if (code == HR_BUNDLE_OK)
       hr_copy_overlap((uint8_t*)out, starts, sizes, bytes.data, zeros, entry->dims, entry->rank,
                       width);
     return code;
@@ -173,7 +176,11 @@ static inline hr_bundle_code hr_bundle_read_region(hr_bundle* bundle, const char
           hr_copy_overlap(NULL, starts, sizes, NULL, from, length, entry->rank, width);
       covered += overlap;
       if (covered > wanted) code = hr_bundle_lost(bundle, "slices of the tensor overlap");
-      if (code == HR_BUNDLE_OK && overlap) code = hr_bundle_read(bundle, &part, &bytes);
+      if (code == HR_BUNDLE_OK && overlap && out) code = hr_bundle_read(bundle, &part, &bytes);
+      if (code == HR_BUNDLE_OK && overlap && !out) {
+        char path[HR_BUNDLE_PATH_BYTES + 64];
+        code = hr_bundle_locate(bundle, &part, path, sizeof path);
+      }
       if (code == HR_BUNDLE_OK && overlap && out) {
         hr_copy_overlap((uint8_t*)out, starts, sizes, bytes.data, from, length, entry->rank, width);
         hr_copy_overlap(filled, starts, sizes, NULL, from, length, entry->rank, 1);

@@ -1,7 +1,10 @@
 // Checkpoints: SaveV2, RestoreV2, MergeV2Checkpoints.
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "files/bundle_reader.hpp"
 #include "files/bundle_writer.hpp"
@@ -137,8 +140,8 @@ void restore(hr_ctx* ctx, bundle::Reader* reader, const std::string& name, std::
   if (entry.dtype == HR_STRING) {
     if (entry.slices || !spec.empty())
       throw Failure{HR_UNIMPLEMENTED, "tensor_name = " + name + "; slices of strings"};
-    const hr_bundle_bytes stored = reader->bytes(entry);
-    if (uint64_t(hr_elements(out)) > stored.size)  // before memory is taken for so many
+    reader->locate(entry);
+    if (hr_elements(out) > entry.size)  // before memory is taken for so many
       return reader->strings(entry, keep_string, nullptr);
     check(ctx->api->allocate(ctx, out));
     StringSink sink{ctx, out, HR_OK};
@@ -156,12 +159,34 @@ void restore(hr_ctx* ctx, bundle::Reader* reader, const std::string& name, std::
   reader->region(name, entry, starts, out->dims, out->data);
 }
 
+// The order in which the tensors lie in the files, and plans to read them so, if they are fetched.
+std::vector<int32_t> reading_order(bundle::Reader* reader, const hr_tensor* const* inputs,
+                                   int32_t n) {
+  std::vector<int32_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  if (!reader->is_remote()) return order;
+  std::vector<bundle::Range> first, all;
+  for (const int32_t i : order) {
+    const std::string name = string_at(inputs[1], i);
+    const std::string_view spec = text_at(inputs[2], i);
+    bundle::Slice slice;
+    if (!spec.empty()) bundle::normalise(&(slice = bundle::parsed_slice(spec, name)), name);
+    const auto ranges = reader->ranges_of(name, spec.empty() ? nullptr : &slice);
+    first.push_back(ranges.empty() ? bundle::Range{-1, 0, 0} : ranges.front());
+    all.insert(all.end(), ranges.begin(), ranges.end());
+  }
+  reader->plan(std::move(all));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return first[size_t(a)] < first[size_t(b)]; });
+  return order;
+}
+
 hr_code compute_restore(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* inputs,
                         hr_tensor* const* outputs, void*) {
   const int32_t n = static_cast<RestorePlan*>(plan)->tensors;
   return error_boundary(ctx, [&] {
     bundle::Reader reader(string_at(inputs[0], 0));
-    for (int32_t i = 0; i < n; ++i)
+    for (const int32_t i : reading_order(&reader, inputs, n))
       restore(ctx, &reader, string_at(inputs[1], i), text_at(inputs[2], i), outputs[i]);
   });
 }

@@ -1,6 +1,4 @@
 // Reads, writes, lists and names files: ReadFile, WriteFile, MatchingFiles, ShardedFilename, ...
-#include <glob.h>
-
 #include <set>
 #include <string>
 
@@ -44,14 +42,9 @@ hr_code compute_matching(hr_ctx* ctx, void*, void*, const hr_tensor* const* inpu
                          hr_tensor* const* outputs, void*) {
   return error_boundary(ctx, [&] {
     std::set<std::string> names;
-    for (int64_t i = 0, n = hr_elements(inputs[0]); i < n; ++i) {
-      glob_t found;
-      const int code =
-          ::glob(std::string(text_at(inputs[0], i)).c_str(), GLOB_NOSORT, nullptr, &found);
-      for (size_t k = 0; code == 0 && k < found.gl_pathc; ++k) names.insert(found.gl_pathv[k]);
-      if (code == 0) ::globfree(&found);
-      if (code == GLOB_NOSPACE) throw std::bad_alloc();
-    }
+    for (int64_t i = 0, n = hr_elements(inputs[0]); i < n; ++i)
+      for (std::string& name : disk::matching(std::string(text_at(inputs[0], i))))
+        names.insert(std::move(name));
     set_shape(outputs[0], {int64_t(names.size())});
     check(ctx->api->allocate(ctx, outputs[0]));
     int64_t i = 0;

@@ -26,9 +26,11 @@ const char* const kFileTag = "headrace cache 1";
 class Cache : public Transformed<Cache> {
  public:
   Cache(Spec s, DatasetRef in, std::string file)
-      : Transformed(std::move(s), std::move(in)), file(std::move(file)) {}
+      : Transformed(std::move(s), std::move(in)), file(std::move(file)),
+        waits(remote::is_remote(this->file)) {}
   int64_t cardinality() const override { return input->cardinality(); }
   const std::string file;  // empty: in memory
+  const bool waits;        // for a file by URL
 
   // The elements, if a pass was complete.
   Elements elements(hr_ctx* ctx) const {
@@ -69,9 +71,13 @@ class Cache::Iterating : public Stage {
  public:
   Iterating(Pipeline& p, const Cache& c) : Stage(p), cache_(c) {}
 
-  bool ready(int64_t n) override { return cached_ != nullptr || (input_ && input_->ready(n)); }
+  bool ready(int64_t n) override {
+    return cached_ != nullptr || (input_ && !cache_.waits && input_->ready(n));
+  }
 
   bool next(Element* element) override {
+    const auto poll = [this] { pipeline_.poll(); };
+    const remote::WhileWaiting here(poll);
     if (!begun_) begin();
     if (cached_) {
       if (at_ >= cached_->size()) return false;

@@ -14,7 +14,8 @@ class Csv : public Dataset {
   Csv(Spec s, std::vector<std::string> names, std::string compression, bool header,
       parsing::CsvFormat format, Element defaults)
       : Dataset(std::move(s)), names_(std::move(names)), compression_(std::move(compression)),
-        header_(header), format_(std::move(format)), defaults_(std::move(defaults)) {}
+        header_(header), format_(std::move(format)), defaults_(std::move(defaults)),
+        waits_(any_remote(names_)) {}
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override;
 
  private:
@@ -24,14 +25,17 @@ class Csv : public Dataset {
   const bool header_;
   const parsing::CsvFormat format_;
   const Element defaults_;
+  const bool waits_;
 };
 
 class Reading : public Stage {
  public:
   Reading(Pipeline& p, const Csv& c) : Stage(p), csv_(c) {}
-  bool ready(int64_t n) override { return n < kManyAtOnce; }
+  bool ready(int64_t n) override { return n < kManyAtOnce && !csv_.waits_; }
 
   bool next(Element* element) override {
+    const auto poll = [this] { pipeline_.poll(); };
+    const remote::WhileWaiting here(poll);
     for (; at_ < csv_.names_.size(); ++at_) {
       pipeline_.poll();
       if (!input_) {
@@ -60,6 +64,8 @@ class Reading : public Stage {
     to.number(input_ ? input_->position() : -1);
   }
   void restore(StateReader& from) override {
+    const auto poll = [this] { pipeline_.poll(); };
+    const remote::WhileWaiting here(poll);
     from.expect("csv");
     at_ = size_t(from.number(0, int64_t(csv_.names_.size())));
     const int64_t position = from.number(-1, INT64_MAX);

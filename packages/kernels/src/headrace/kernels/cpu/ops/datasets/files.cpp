@@ -23,6 +23,11 @@ std::string compression_of(const Arguments& arguments, int32_t argument) {
   return type;
 }
 
+bool any_remote(const std::vector<std::string>& paths) {
+  return std::any_of(paths.begin(), paths.end(),
+                     [](const auto& p) { return remote::is_remote(p); });
+}
+
 namespace {
 
 // How the records of a file are found.
@@ -38,7 +43,7 @@ class Files : public Dataset {
  public:
   Files(std::vector<std::string> names, std::string compression, std::unique_ptr<Format> format)
       : Dataset(strings()), names_(std::move(names)), compression_(std::move(compression)),
-        format_(std::move(format)) {}
+        format_(std::move(format)), waits_(any_remote(names_)) {}
   std::unique_ptr<Stage> iterate(Pipeline& pipeline) const override {
     return std::make_unique<Iterating>(pipeline, *this);
   }
@@ -47,6 +52,7 @@ class Files : public Dataset {
   const std::vector<std::string> names_;
   const std::string compression_;
   const std::unique_ptr<Format> format_;
+  const bool waits_;
 
   static Spec strings() {
     Spec spec;
@@ -57,8 +63,10 @@ class Files : public Dataset {
 
   struct Iterating : Stage {
     Iterating(Pipeline& p, const Files& f) : Stage(p), files(f) {}
-    bool ready(int64_t n) override { return n < kManyAtOnce; }
+    bool ready(int64_t n) override { return n < kManyAtOnce && !files.waits_; }
     bool next(Element* element) override {
+      const auto poll = [this] { pipeline_.poll(); };
+      const remote::WhileWaiting here(poll);
       for (; at_ < files.names_.size(); ++at_) {
         pipeline_.poll();
         const std::string& path = files.names_[at_];
@@ -88,6 +96,8 @@ class Files : public Dataset {
       to.number(input_ ? input_->position() : -1);
     }
     void restore(StateReader& from) override {
+      const auto poll = [this] { pipeline_.poll(); };
+      const remote::WhileWaiting here(poll);
       from.expect("files");
       at_ = size_t(from.number(0, int64_t(files.names_.size())));
       const int64_t position = from.number(-1, INT64_MAX);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "files/byte_source.hpp"
 #include "files/inflate.hpp"
@@ -12,6 +13,8 @@ namespace hr::data {
 
 // compression: "", "ZLIB" or "GZIP". Throws Failure.
 std::unique_ptr<BufferedInput> open_file(const std::string& path, const std::string& compression);
+// Whether one of the files is read by URL: a stage then waits.
+bool any_remote(const std::vector<std::string>& paths);
 // The `compression_type` of a dataset. Throws InvalidArgument.
 std::string compression_of(const Arguments& arguments, int32_t argument);
 

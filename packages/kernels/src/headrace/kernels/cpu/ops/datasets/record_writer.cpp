@@ -33,6 +33,8 @@ struct WriteRecords : WholeRequest {
   std::string path, compression;
 
   void serve(Server& server) override {
+    const auto poll = [&server] { server.pipeline().poll(); };
+    const remote::WhileWaiting here(poll);
     disk::Output output(path);
     std::string held;  // what is compressed as a whole at the end
     Element element;

@@ -141,6 +141,8 @@ void Reader::on_unit(void* argument, hr_code code) {
 
 bool Reader::advance(std::unique_ptr<Call>& call, hr_code* code) noexcept {
   hr_ctx* const ctx = call->ctx;
+  const auto poll_step = [ctx] { poll(ctx); };
+  const remote::WhileWaiting here(poll_step);
   try {
     switch (call->verb) {
       case Call::kSerialize: serialize(*call); return true;

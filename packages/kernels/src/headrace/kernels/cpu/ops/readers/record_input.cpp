@@ -2,8 +2,6 @@
 //
 // A pass reads the files in a shuffled order through a buffer from which each record is drawn at
 // random. Every record comes once before any comes again.
-#include <glob.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -39,12 +37,7 @@ struct Settings {
 };
 
 std::vector<std::string> matching(const std::string& pattern) {
-  glob_t found{};
-  const int code = glob(pattern.c_str(), 0, nullptr, &found);
-  std::vector<std::string> paths;
-  if (code == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  if (code == GLOB_NOSPACE) throw std::bad_alloc();
+  std::vector<std::string> paths = disk::matching(pattern);
   if (paths.empty()) throw Failure{HR_NOT_FOUND, "Found no files at " + pattern};
   return paths;
 }
