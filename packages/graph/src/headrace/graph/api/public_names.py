@@ -381,6 +381,7 @@ _SUMMARIES = {
     **_all("=headrace.formats.proto.event_pb2", "Event SessionLog", "summary"),
     "train.Checkpoint": "checkpoints.object_checkpoint",
     "train.CheckpointManager": "checkpoints.checkpoint_manager",
+    "train.AsyncSaver": "checkpoints.async_saver",
     "train.Saver": "checkpoints.saver",
     **_all("checkpoints.saver", "import_meta_graph export_meta_graph", "train"),
     "train.SaverDef": "=headrace.formats.proto.variable_pb2",

@@ -63,7 +63,7 @@ _SESSIONS = {
     ),
     **rows(
         "training.checkpoint_hooks",
-        "SecondOrStepTimer CheckpointSaverListener CheckpointSaverHook",
+        "SecondOrStepTimer CheckpointSaverListener CheckpointSaverHook AsyncCheckpointSaverHook",
         "train",
     ),
     **rows(

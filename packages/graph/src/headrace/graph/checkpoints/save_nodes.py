@@ -45,20 +45,14 @@ def add_save_nodes(saveables: list[SaveableObject], options: SaveOptions) -> Any
     from headrace.formats.proto.variable_pb2 import SaverDef
 
     with name_scope(options.name, "save", [saveable.op for saveable in saveables]):
-        default = op(
-            "PlaceholderWithDefault", options.filename or "model", shape=[], name="filename"
-        )
-        path = op("PlaceholderWithDefault", default, shape=[], name="Const")
+        path, done = add_write_nodes(saveables, options)
         if options.sharded:
-            by_device = _by_device(saveables)
-            done = _sharded_save(path, by_device, options.version)
             restored = []
-            for place, part in by_device:
+            for place, part in _by_device(saveables):
                 with device(place or None):
                     restored.append(_restore(path, part, options, "restore_shard"))
             restore = group(*restored, name="restore_all")
         else:
-            done = _save(path, saveables, options.version)
             restore = _restore(path, saveables, options, "restore_all")
     return SaverDef(
         filename_tensor_name=path.name,
@@ -67,6 +61,20 @@ def add_save_nodes(saveables: list[SaveableObject], options: SaveOptions) -> Any
         sharded=options.sharded,
         version=SaverDef.V1 if options.version == V1 else SaverDef.V2,
     )
+
+
+def add_write_nodes(saveables: list[SaveableObject], options: SaveOptions) -> tuple[Tensor, Tensor]:
+    """Adds the nodes that write a checkpoint, in the current name scope.
+
+    Returns: the tensor to which a run feeds the path, and the path, which is there when the
+      checkpoint is complete.
+    Raises: as add_save_nodes.
+    """
+    default = op("PlaceholderWithDefault", options.filename or "model", shape=[], name="filename")
+    path = op("PlaceholderWithDefault", default, shape=[], name="Const")
+    if options.sharded:
+        return path, _sharded_save(path, _by_device(saveables), options.version)
+    return path, _save(path, saveables, options.version)
 
 
 def _save(path: Tensor, saveables: list[SaveableObject], version: int) -> Tensor:

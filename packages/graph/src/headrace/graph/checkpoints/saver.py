@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from headrace.graph.checkpoints.checkpoint_state import (
 )
 from headrace.graph.checkpoints.restored_values import ReaderByFullName, values_to_restore
 from headrace.graph.checkpoints.save_nodes import V1, V2, SaveOptions, add_save_nodes
-from headrace.graph.checkpoints.saveables import saveables_of
+from headrace.graph.checkpoints.saveables import SaveableObject, saveables_of
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.import_scope import prepend_name_scope, strip_name_scope
@@ -34,6 +35,14 @@ from headrace.graph.platform import gfile
 from headrace.graph.serialization import meta_graph
 from headrace.graph.serialization.message_origin import SAVER_DEF, MessageOrigin
 from headrace.graph.typing.aliases import Path, Proto, SessionLike
+
+
+@dataclass(frozen=True)
+class SaveNodes:
+    """The tensor to which a run feeds the path, and the one that is the path of what was saved."""
+
+    filename_tensor_name: str
+    save_tensor_name: str
 
 
 class Saver:
@@ -88,7 +97,8 @@ class Saver:
         if write_version not in (V1, V2):
             raise ValueError(f"write_version must be SaverDef.V1 or V2, not {write_version}")
         self._var_list = var_list
-        self._options = SaveOptions(name, filename, reshape, sharded, write_version)
+        self.options = SaveOptions(name, filename, reshape, sharded, write_version)
+        self.saveables: list[SaveableObject] = []
         self._max_to_keep = max_to_keep or 0
         self._keep_hours = keep_checkpoint_every_n_hours
         self._allow_empty = allow_empty
@@ -131,7 +141,8 @@ class Saver:
                 raise ValueError("No variables to save")
             self._is_empty = True
             return
-        self.saver_def = add_save_nodes(saveables_of(found), self._options)
+        self.saveables = saveables_of(found)
+        self.saver_def = add_save_nodes(self.saveables, self.options)
         self.saver_def.max_to_keep = self._max_to_keep
         self.saver_def.keep_checkpoint_every_n_hours = self._keep_hours
 
@@ -169,17 +180,32 @@ class Saver:
         Raises: ValueError for an invalid path or a missing folder; RuntimeError before `build`; the
           OpErrors of the step.
         """
-        self._check_built()
-        if not hasattr(sess, "run"):
-            raise TypeError(f"'sess' must be a Session; {sess}")
-        path = os.fspath(save_path)
-        latest_filename = latest_filename or "checkpoint"
-        if os.path.split(latest_filename)[0]:
-            raise ValueError("'latest_filename' must not contain path components")
-        if os.path.basename(path) == latest_filename:
-            raise ValueError(
-                f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
-            )
+        path = self._check_paths(sess, save_path, latest_filename)
+        return self._save(
+            sess,
+            path,
+            global_step,
+            self.saver_def,
+            latest_filename or "checkpoint",
+            meta_graph_suffix,
+            write_meta_graph,
+            write_state,
+            strip_default_attrs,
+        )
+
+    def _save(
+        self,
+        sess: SessionLike,
+        path: str,
+        global_step: Any,
+        nodes: Any,
+        latest_filename: str,
+        meta_graph_suffix: str,
+        write_meta_graph: bool,
+        write_state: bool,
+        strip_default_attrs: bool,
+    ) -> str | None:
+        """Saves by the nodes of a SaverDef, or the SaveNodes of an AsyncSaver."""
         # Serialized, so that the checkpoint that was started last is the newest.
         with self._saving:
             if global_step is not None:
@@ -191,8 +217,8 @@ class Saver:
             make_folder(os.path.dirname(local), path)
             saved: str | None = None
             if not self._is_empty:
-                feeds = {self.saver_def.filename_tensor_name: local}
-                saved = _text(sess.run(self.saver_def.save_tensor_name, feeds))
+                feeds = {nodes.filename_tensor_name: local}
+                saved = _text(sess.run(nodes.save_tensor_name, feeds))
                 if write_state:
                     self._write_state(saved, latest_filename, meta_graph_suffix)
                 saved = path[: len(path) - len(local)] + saved
@@ -203,6 +229,23 @@ class Saver:
                         strip_default_attrs=strip_default_attrs,
                     )
             return saved
+
+    def _check_paths(
+        self, sess: Any, save_path: str | os.PathLike[str], latest_filename: str | None
+    ) -> str:
+        """Checks arguments of `save`; returns save_path as a string. Raises: as `save`."""
+        self._check_built()
+        if not hasattr(sess, "run"):
+            raise TypeError(f"'sess' must be a Session; {sess}")
+        path = os.fspath(save_path)
+        latest_filename = latest_filename or "checkpoint"
+        if os.path.split(latest_filename)[0]:
+            raise ValueError("'latest_filename' must not contain path components")
+        if os.path.basename(path) == latest_filename:
+            raise ValueError(
+                f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
+            )
+        return path
 
     def _write_state(self, saved: str, latest_filename: str, meta_graph_suffix: str) -> None:
         """Updates the file that lists the checkpoints, and removes the oldest one."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.graph.framework.graph import get_default_graph
@@ -17,6 +16,7 @@ from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunH
 from headrace.graph.typing.aliases import SessionLike
 
 if TYPE_CHECKING:
+    from headrace.graph.checkpoints.async_saver import AsyncSaver
     from headrace.graph.checkpoints.saver import Saver
     from headrace.graph.training.coordinator import Coordinator
     from headrace.graph.training.scaffold import Scaffold
@@ -95,8 +95,11 @@ class CheckpointSaverHook(SessionRunHook):
       checkpoint_basename: first part of the names of checkpoints.
       listeners: list of CheckpointSaverListener.
       save_graph_def: also write the graph, as graph.pbtxt.
-      asynchronous: write in a thread while training goes on; what is due meanwhile is left out. The
-        first and the last checkpoint are waited for. The listeners are called in the thread.
+      asynchronous: keep the values of one step, and write them in a thread while training goes on
+        (AsyncSaver); what is due meanwhile is left out. The first and the last checkpoint are
+        waited for. `after_save` of listeners is called in the thread, and an error of a checkpoint
+        is raised after the next step. Variables that are created after this hook's `begin` are not
+        saved.
     Raises: ValueError for both a saver and a scaffold, or not exactly one interval.
     """
 
@@ -121,7 +124,9 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
-        self._background = _Background() if asynchronous else None
+        self._asynchronous = asynchronous
+        self._background: AsyncSaver | None = None
+        self._stops = False
         self._step: Any = None
         self._saved_step: int | None = None
 
@@ -129,13 +134,17 @@ class CheckpointSaverHook(SessionRunHook):
         """Finds the global step."""
         self._writer = FileWriterCache.get(self._folder)
         self._step = required_global_step("CheckpointSaverHook")
+        if self._asynchronous:
+            from headrace.graph.checkpoints.async_saver import AsyncSaver
+
+            self._background = AsyncSaver(self._saver_of_begin())
         for listener in self._listeners:
             listener.begin()
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Writes the graph and the first checkpoint."""
         if self._background is not None:
-            self._background.forget()  # what the last session was writing when it was lost
+            self._background.abandon()  # what the last session was writing when it was lost
         step = int(session.run(self._step))
         if self._save_graph_def:
             from headrace.graph.training.graph_writing import write_graph
@@ -153,8 +162,10 @@ class CheckpointSaverHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Writes a checkpoint if the timer triggers. Raises: the error of the one before."""
         background = self._background
-        if background is not None and background.result():
-            run_context.request_stop()
+        if background is not None:
+            background.raise_error()
+            if self._stops:
+                run_context.request_stop()
         if self._timer.should_trigger_for_step(int(run_values.results) + 1):
             # the fetched value may be that before the step
             step = int(run_context.session.run(self._step))
@@ -164,8 +175,10 @@ class CheckpointSaverHook(SessionRunHook):
                 if background is None:
                     if self._save(session, step):
                         run_context.request_stop()
-                elif not background.start(lambda: self._save(session, step)):
+                elif background.is_writing:
                     logging.info("The last checkpoint is still written: none of step %d", step)
+                else:
+                    self._begin_save(background, session, step)
 
     def end(self, session: SessionLike) -> None:
         """Writes the last checkpoint."""
@@ -178,18 +191,47 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
-        from headrace.formats.proto.event_pb2 import SessionLog
+        self._before_save(session, step)
+        self._get_saver().save(session, self._path, global_step=step,
+                               write_meta_graph=self._save_graph_def)  # fmt: skip
+        return self._after_save(session, step)
 
+    def _begin_save(self, background: AsyncSaver, session: Any, step: int) -> None:
+        """Saves in the background."""
+
+        def after_save(prefix: str | None) -> None:
+            self._stops = self._after_save(session, step) or self._stops
+
+        self._before_save(session, step)
+        background.save(session, self._path, global_step=step,
+                        write_meta_graph=self._save_graph_def, after_save=after_save)  # fmt: skip
+
+    def _before_save(self, session: Any, step: int) -> None:
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        self._get_saver().save(session, self._path, global_step=step,
-                               write_meta_graph=self._save_graph_def)  # fmt: skip
+
+    def _after_save(self, session: Any, step: int) -> bool:
+        from headrace.formats.proto.event_pb2 import SessionLog
+
         self._saved_step = step
         log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
         self._writer.add_session_log(log, step)
         stops = [listener.after_save(session, step) for listener in self._listeners]
         return any(stops)
+
+    def _saver_of_begin(self) -> Any:
+        """Returns the saver before the Scaffold is finalized, which then takes it, too."""
+        if self._saver is not None or (self._scaffold is not None and self._scaffold.saver):
+            return self._get_saver()
+        savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+        if not savers:
+            from headrace.graph.checkpoints.saver import Saver
+
+            savers.append(Saver(sharded=True, allow_empty=True))
+        if len(savers) == 1:
+            return savers[0]
+        return self._get_saver()  # raises
 
     def _get_saver(self) -> Any:
         if self._saver is not None:
@@ -206,45 +248,32 @@ class CheckpointSaverHook(SessionRunHook):
         return self._saver
 
 
-class _Background:
-    """A thread that does one thing at a time."""
+class AsyncCheckpointSaverHook(CheckpointSaverHook):
+    """A CheckpointSaverHook that writes in the background, under TensorFlow's name (contrib.tpu).
 
-    def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
-        self._result = False
-        self._error: BaseException | None = None
+    Args:
+      checkpoint_dir, save_secs, save_steps, saver, checkpoint_basename, scaffold, listeners: as of
+        CheckpointSaverHook.
+    Raises: as CheckpointSaverHook.
+    """
 
-    def start(self, what: Callable[[], bool]) -> bool:
-        """Begins to do something; returns whether it does: not while it does something else."""
-        if self._thread is not None and self._thread.is_alive():
-            return False
-        self._thread = threading.Thread(
-            target=self._run, args=(what,), name="CheckpointSaver", daemon=True
+    def __init__(
+        self,
+        checkpoint_dir: str,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Saver | None = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Scaffold | None = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
+    ) -> None:
+        super().__init__(
+            checkpoint_dir,
+            save_secs,
+            save_steps,
+            saver,
+            checkpoint_basename,
+            scaffold,
+            listeners,
+            asynchronous=True,
         )
-        self._thread.start()
-        return True
-
-    def _run(self, what: Callable[[], bool]) -> None:
-        try:
-            self._result = what() or self._result
-        except BaseException as error:  # noqa: BLE001 - `result` raises it
-            self._error = error
-
-    def result(self) -> bool:
-        """Returns whether what it did has returned True. Raises: the error of what it did."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
-        return self._result
-
-    def wait(self) -> None:
-        """Waits for the end of what it does. Raises: its error."""
-        if self._thread is not None:
-            self._thread.join()
-        self.result()
-
-    def forget(self) -> None:
-        """Waits for the end of what it does, and drops its error."""
-        if self._thread is not None:
-            self._thread.join()
-        self._error = None
