@@ -8,6 +8,7 @@ written under a temporary name and renamed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import threading
@@ -127,17 +128,40 @@ _BY_NAME: dict[str, type[errors.OpError]] = {
 }
 
 
+_BY_HTTP_STATUS: dict[Any, type[errors.OpError]] = {
+    401: errors.PermissionDeniedError,
+    403: errors.PermissionDeniedError,
+    404: errors.NotFoundError,
+    410: errors.NotFoundError,
+}
+
+
 def _converted(error: Exception, url: str) -> errors.OpError:
-    names = [base.__name__ for base in type(error).__mro__]
-    kind = next((_BY_NAME[name] for name in names if name in _BY_NAME), None)
-    if kind is None:
-        kind = next((found for known, found in _BY_CLASS if isinstance(error, known)), None)
-    if kind is None and isinstance(error, OSError) and error.errno:
-        kind = type(from_os_error(error, url))
+    cause = error.__cause__
+    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and _kind(cause):
+        error = cause  # what fsspec's HTTP calls a missing file may be a request that failed
+    kind = _kind(error) or errors.UnknownError
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     if kind is errors.NotFoundError:
         text = "No such file or directory"
-    return (kind or errors.UnknownError)(None, None, f"{url}; {text}", path=url)  # type: ignore[call-arg]
+    return kind(None, None, f"{url}; {text}", path=url)  # type: ignore[call-arg]
+
+
+def _kind(error: Exception) -> type[errors.OpError] | None:
+    """Returns the class of an error that a store raises, or None if it is not known."""
+    status = getattr(error, "status", None)
+    if status in _BY_HTTP_STATUS:
+        return _BY_HTTP_STATUS[status]
+    for base in type(error).__mro__:
+        if base.__name__ in _BY_NAME:
+            return _BY_NAME[base.__name__]
+    for known, found in _BY_CLASS:
+        if isinstance(error, known):
+            return found
+    if isinstance(error, OSError) and error.errno:
+        busy = error.errno in (errno.EBUSY, errno.EIO)  # s3fs: the store is busy, or has failed
+        return errors.UnavailableError if busy else type(from_os_error(error))
+    return None
 
 
 @dataclass(frozen=True)
@@ -312,9 +336,8 @@ def rename(origin: str, url: str) -> None:
         recursive = system.isdir(path)
         try:
             system.mv(path, target, recursive=recursive)
-        except (OSError, ValueError):
-            # Some file systems do not replace a file.
-            if recursive or not (system.exists(path) and system.exists(target)):
+        except FileExistsError:  # some file systems do not replace a file
+            if recursive:
                 raise
             system.rm_file(target)
             system.mv(path, target)

@@ -68,6 +68,11 @@ class RemoteReader:
             try:
                 file.seek(offset)
                 data = _read_all(file, count)
+            except ValueError:
+                file.close()
+                if not self._begin_stream(offset):
+                    raise
+                return self._read_in_order(offset, count)
             except BaseException:
                 file.close()
                 raise
@@ -93,11 +98,23 @@ class RemoteReader:
     def _opened(self) -> Any:
         file = self._system.open(self._path, "rb", cache_type="none")
         details = getattr(file, "details", None)
-        if isinstance(details, dict) and self.size >= 0 and details.get("size") is not None:
-            if status_of(details).identity != self.identity:
-                file.close()
-                raise self._replaced()
+        if not isinstance(details, dict) or "ETag" not in details:  # those of S3 are its own
+            details = self._system.info(self._path)
+        if status_of(details).identity != self.identity:
+            file.close()
+            raise self._replaced()
         return file
+
+    def _begin_stream(self, offset: int) -> bool:
+        """Reads from a server that sends no ranges, as it does not always say; returns success."""
+        if not self.url.startswith(("http://", "https://")):
+            return False
+        with self._lock:
+            if self._stream is None and self._copy is None:
+                self._stream = self._system.open(self._path, "rb", block_size=0)
+                while self._at < offset and (data := self._stream.read(offset - self._at)):
+                    self._at += len(data)
+        return True
 
     def _replaced(self) -> AbortedError:
         return AbortedError(
@@ -115,7 +132,7 @@ class RemoteReader:
                 return data
             if self._copy is None:
                 self._stream.close()
-                self._stream = self._opened()
+                self._stream = self._system.open(self._path, "rb", block_size=0)
                 self._fetch_all()
             self._copy.seek(offset)
             return cast(bytes, self._copy.read(count))

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 
+from headrace.formats import file_systems, remote_file
 from headrace.formats.bundle_files import bundle_exists
 from headrace.formats.bundle_merge import merge_bundles
 from headrace.formats.bundle_reader import BundleReader
@@ -131,7 +132,7 @@ def merge_v2_checkpoints(
 ) -> list[np.ndarray]:
     sources = [prefix.decode() for prefix in prefixes.ravel().tolist()]
     if attrs["allow_missing_files"]:
-        sources = [prefix for prefix in sources if os.path.exists(prefix + ".index")]
+        sources = [prefix for prefix in sources if bundle_exists(prefix)]
     merge_bundles(sources, destination.item().decode(), delete_old=attrs["delete_old_dirs"])
     return []
 
@@ -153,7 +154,9 @@ def sharded_filespec(attrs: Attrs, base: np.ndarray, count: np.ndarray) -> np.nd
 
 @kernel("ReadFile")
 def read_file(attrs: Attrs, name: np.ndarray) -> np.ndarray:
-    path = os.fsdecode(name.item())
+    path = file_systems.local_path(os.fsdecode(name.item()))
+    if file_systems.is_remote(path):
+        return np.array(remote_file.read_bytes(path), object)
     try:
         with open(path, "rb") as stream:
             return np.array(stream.read(), object)
@@ -163,16 +166,26 @@ def read_file(attrs: Attrs, name: np.ndarray) -> np.ndarray:
 
 @kernel("WriteFile")
 def write_file(attrs: Attrs, name: np.ndarray, contents: np.ndarray) -> list[np.ndarray]:
-    path = os.fsdecode(name.item())
+    path = file_systems.local_path(os.fsdecode(name.item()))
+    if file_systems.is_remote(path):
+        remote_file.write_bytes(path, contents.item())
+        return []
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as stream:
         stream.write(contents.item())
     return []
 
 
+def matching(pattern: str) -> list[str]:
+    """The files that a pattern matches."""
+    if file_systems.is_remote(pattern):
+        return file_systems.glob(pattern)
+    return glob.glob(file_systems.local_path(pattern))
+
+
 @kernel("MatchingFiles")
 def matching_files(attrs: Attrs, patterns: np.ndarray) -> np.ndarray:
-    found = {name for p in patterns.ravel().tolist() for name in glob.glob(os.fsdecode(p))}
+    found = {name for p in patterns.ravel().tolist() for name in matching(os.fsdecode(p))}
     names = [os.fsencode(name) for name in sorted(found)]
     result = np.empty(len(names), object)
     result[:] = names
