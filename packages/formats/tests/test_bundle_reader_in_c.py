@@ -14,9 +14,16 @@ from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.sorted_table import TableReader
 
 
+# Through maps of the files, and by ranges from a source of the caller's.
+BY_MAP_OR_RANGE = pytest.mark.parametrize(
+    "flags", [(), ("-DFROM_SOURCE",)], ids=["maps", "a source"]
+)
+
+
+@BY_MAP_OR_RANGE
 @pytest.mark.parametrize("sanitize", [False, True])
-def test_c_reader_returns_the_same_tensors_as_the_python_reader(native, tmp_path, sanitize):
-    scan = native("bundle_scan.c", sanitize=sanitize)
+def test_c_reader_returns_the_same_tensors_as_the_python_reader(native, tmp_path, sanitize, flags):
+    scan = native("bundle_scan.c", *flags, sanitize=sanitize)
     prefix = write_bundle(tmp_path / "p", max_shard_bytes=200)
     with BundleReader(prefix) as reader:
         for name in reader:
@@ -41,9 +48,10 @@ def test_c_reader_encodes_the_same_slice_keys_as_python(native, tmp_path):
         assert scan(tmp_path / "p", "\u00ff/v", size, 1) == expected
 
 
-def test_c_and_python_readers_agree_on_corrupted_bundles_under_sanitizers(native, tmp_path):
+@BY_MAP_OR_RANGE
+def test_c_and_python_readers_agree_on_corrupted_bundles_under_sanitizers(native, tmp_path, flags):
     """Both readers return the same tensors, or both fail; the CRCs of the index are corrected."""
-    scan = native("bundle_scan.c", sanitize=True)
+    scan = native("bundle_scan.c", *flags, sanitize=True)
     prefix = write_bundle(tmp_path / "p", {"a": np.arange(4), "s": np.array([b"ab", b"c"], object)})
     with BundleWriter(prefix) as writer:
         writer.add("a", np.arange(4))
@@ -74,8 +82,9 @@ def test_c_and_python_readers_agree_on_corrupted_bundles_under_sanitizers(native
             assert rest == expected, bytes(bad)
 
 
-def test_c_reader_reports_truncated_files_as_data_loss(native, tmp_path):
-    scan = native("bundle_scan.c", sanitize=True)
+@BY_MAP_OR_RANGE
+def test_c_reader_reports_truncated_files_as_data_loss(native, tmp_path, flags):
+    scan = native("bundle_scan.c", *flags, sanitize=True)
     prefix = write_bundle(tmp_path / "p", {"a": np.arange(4)})
     shard = bundle_files(prefix)[1]
     for cut in (31, 1, 0):

@@ -1,6 +1,35 @@
 /* Prints tensors as the C bundle reader returns them: bundle_scan PREFIX NAME [START SIZE]...
- * "ok dtype rank size sum" or "code offset path"; "all" as name walks over every entry. */
+ * "ok dtype rank size sum" or "code offset path"; "all" as name walks over every entry. With
+ * -DFROM_SOURCE it reads ranges through an hr_bundle_source instead of maps. */
 #include "headrace/bundle_reader.h"
+
+#ifdef FROM_SOURCE
+static int open_range(void* self, const char* path, uint64_t* handle, uint64_t* size) {
+  struct stat status;
+  int file = open(path, O_RDONLY);
+  ++*(int*)self;
+  if (file < 0) return HR_BUNDLE_NOT_FOUND;
+  if (fstat(file, &status) != 0) abort();
+  *handle = (uint64_t)file;
+  *size = (uint64_t)status.st_size;
+  return 0;
+}
+static int read_range(void* self, uint64_t handle, uint64_t offset, uint64_t size, uint8_t* to) {
+  (void)self;
+  return pread((int)handle, to, (size_t)size, (off_t)offset) == (ssize_t)size ? 0 : 15;
+}
+static void close_range(void* self, uint64_t handle) {
+  (void)self;
+  if (close((int)handle) != 0) abort();
+}
+static int is_current(void* self, const char* path, uint64_t handle, int* current) {
+  struct stat status;
+  (void)self;
+  (void)handle;
+  *current = stat(path, &status) == 0;
+  return 0;
+}
+#endif
 
 static uint64_t sum_of(const uint8_t* data, uint64_t size) {
   uint64_t sum = 0, i;
@@ -75,7 +104,13 @@ static int visit_entry(void* argument, const uint8_t* key, uint64_t key_size, co
 
 int main(int argc, char** argv) {
   hr_bundle bundle;
+#ifdef FROM_SOURCE
+  int opened = 0;
+  hr_bundle_source source = {&opened, open_range, read_range, close_range, is_current};
+  if (hr_bundle_open_from(&bundle, argv[1], &source) != HR_BUNDLE_OK) return failed(&bundle);
+#else
   if (hr_bundle_open(&bundle, argv[1]) != HR_BUNDLE_OK) return failed(&bundle);
+#endif
   if (strcmp(argv[2], "all") != 0) {
     read_tensor(&bundle, argv[2], argc - 3, argv + 3);
   } else {

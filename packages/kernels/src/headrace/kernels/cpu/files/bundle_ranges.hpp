@@ -1,4 +1,5 @@
-// The files of a bundle by URL, for hr_bundle_source: ranges that lie together are fetched together.
+// The files of a bundle by URL, for hr_bundle_source: ranges that lie together are fetched
+// together.
 #ifndef HEADRACE_CPU_FILES_BUNDLE_RANGES_HPP
 #define HEADRACE_CPU_FILES_BUNDLE_RANGES_HPP
 
