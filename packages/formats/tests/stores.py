@@ -75,9 +75,10 @@ class WatchedStore(LocalFileSystem):
         return super()._strip_protocol(str(path).removeprefix("watched://"))
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
-        file = super()._open(path, mode, **options)
         if "w" in mode:
             type(self).on_change("open", path)
+        file = super()._open(path, mode, **options)
+        if "w" in mode:
             write, close = file.f.write, file.f.close
             watched = type(self)
 

@@ -13,7 +13,6 @@ from headrace.formats.bundle_reader import BundleReader
 from headrace.formats.bundle_writer import BundleWriter
 from headrace.formats.sorted_table import TableReader
 
-
 # Through maps of the files, and by ranges from a source of the caller's.
 BY_MAP_OR_RANGE = pytest.mark.parametrize(
     "flags", [(), ("-DFROM_SOURCE",)], ids=["maps", "a source"]

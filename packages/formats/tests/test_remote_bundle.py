@@ -194,6 +194,29 @@ def test_a_writer_that_ends_anywhere_leaves_one_whole_checkpoint(tmp_path, max_s
     assert attempt > 8
 
 
+def test_a_failed_writer_leaves_no_files(tmp_path):
+    prefix = f"watched://{tmp_path}/model"
+    write(prefix, 0)
+    before = sorted(p.name for p in tmp_path.iterdir())
+    count = len(changes_of(lambda: write(prefix, 1))) - 1  # without the removal of the older shard
+    write(prefix, 2)
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    for number in range(count):
+        left = [number]
+
+        def on_change(what, path, left=left):
+            left[0] -= 1
+            if left[0] == -1:  # once: the writer can clean up
+                raise OSError(28, "No space left on device")
+
+        WatchedStore.on_change = staticmethod(on_change)
+        with pytest.raises(errors.ResourceExhaustedError):
+            write(prefix, 3)
+        WatchedStore.on_change = staticmethod(lambda what, path: None)
+        assert sorted(p.name for p in tmp_path.iterdir()) == before, number
+        assert number_of(prefix) == 2
+
+
 def test_bundles_are_merged(prefix):
     parts = [f"{prefix}_temp/part-{i}" for i in range(3)]
     for i, part in enumerate(parts):

@@ -7,10 +7,11 @@ is killed. There are no locks: two writers must not write one prefix at the same
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 from headrace.formats import file_systems
-from headrace.formats.errors import NotFoundError
+from headrace.formats.errors import NotFoundError, OpError
 from headrace.formats.remote_file import write_bytes
 
 
@@ -43,8 +44,9 @@ def publish(prefix: str, shards: list[str], names: list[str], index: bytes) -> N
                 file_systems.rename(shards[number], name)
         write_bytes(f"{prefix}.index", index)
     except BaseException:
-        for name in set(names) - set(older):
-            file_systems.discard(name)
+        for name in names:  # the older bundle has none of them
+            with contextlib.suppress(OpError):
+                file_systems.discard(name)
         raise
     for name in set(older) - set(names):
         file_systems.discard(name)

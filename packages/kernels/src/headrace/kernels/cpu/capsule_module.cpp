@@ -63,12 +63,11 @@ static PyObject* serve_files(PyObject*, PyObject* start) {
   Py_RETURN_NONE;
 }
 
-static PyObject* next_file_request(PyObject*, PyObject* first) {
-  const bool is_first = PyObject_IsTrue(first) != 0;
+static PyObject* next_file_request(PyObject*, PyObject*) {
   hr::remote::Served served;
   bool found;
   Py_BEGIN_ALLOW_THREADS;
-  found = hr::remote::next_request(is_first, &served);
+  found = hr::remote::next_request(&served);
   Py_END_ALLOW_THREADS;
   if (!found) Py_RETURN_NONE;
   const hr::remote::Request& r = *served.request;
@@ -99,9 +98,9 @@ static PyMethodDef methods[] = {
      "The instructions of _FusedElementwise: op name to number of operands."},
     {"serve_files", serve_files, METH_O,
      "Sets the function that starts a thread that serves files by URL."},
-    {"next_file_request", next_file_request, METH_O,
+    {"next_file_request", next_file_request, METH_NOARGS,
      "Waits for a request (number, verb, path, other, handle, offset, count, bytes, needs_thread); "
-     "None: this thread should end. The argument: whether it is the thread's first call."},
+     "None: this thread should end."},
     {"finish_file_request", finish_file_request, METH_VARARGS,
      "Replies to a request: number, code, handle, size, bytes. False: nobody waits for it."},
     {nullptr, nullptr, 0, nullptr}};

@@ -6,6 +6,7 @@ and wait; these threads carry them out through headrace.formats.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -32,12 +33,11 @@ def start() -> None:
 
 
 def _serve() -> None:
-    first = True
-    while (request := _table.next_file_request(first)) is not None:
-        first = False
+    while (request := _table.next_file_request()) is not None:
         number, verb, path, other, handle, offset, count, data, needs_thread = request
         if needs_thread:
-            start()
+            with contextlib.suppress(RuntimeError):  # the system has no more, or the process ends
+                start()
         code, reply = 0, _NOTHING
         try:
             reply = _VERBS[verb](os.fsdecode(path), os.fsdecode(other), handle, offset, count, data)

@@ -156,8 +156,10 @@ void publish(const std::string& prefix, const std::string& temporary,
     disk::sync_folder(disk::folder_of(prefix));
     if (is_remote) write_index();
     else disk::rename(written, index_path(prefix));
-  } catch (...) {  // nothing is left but the older bundle
-    for (const std::string& path : older) kept.erase(path);
+  } catch (...) {  // nothing is left but the older bundle, which has none of the shards' names
+    kept.erase(index_path(prefix));
+    for (const std::string& path : older)
+      if (!is_remote) kept.erase(path);  // by URL the shards are among them
     for (const std::string& path : kept) remove_quietly(path);
     throw;
   }

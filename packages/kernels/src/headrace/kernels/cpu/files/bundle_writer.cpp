@@ -150,7 +150,15 @@ Writer::Writer(std::string prefix)
 }
 
 Writer::~Writer() {
-  if (published_ || remote::is_remote(prefix_)) return;  // what is not closed never appears
+  if (published_) return;
+  if (remote::is_remote(prefix_)) {
+    const std::string shard = file_ ? file_->path() : "";
+    file_.reset();  // what is not closed never appears
+    try {
+      if (!shard.empty()) disk::remove(shard);
+    } catch (...) {}  // the first failure is the one to report
+    return;
+  }
   for (const char* end : {".data-00000", ".data-00001", ".index"}) {
     try {
       disk::remove(temporary_ + end);

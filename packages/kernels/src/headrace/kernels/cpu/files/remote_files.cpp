@@ -38,8 +38,7 @@ struct Queue {
   std::deque<std::shared_ptr<Pending>> waiting;
   std::map<int64_t, std::shared_ptr<Pending>> served;
   int64_t next = 1;
-  int threads = 0, idle = 0;
-  bool starting = false;
+  int threads = 0, idle = 0;  // threads: with those that start
 };
 
 // A forked child has none of the threads, and the lock may be held: it gets a queue of its own.
@@ -105,9 +104,9 @@ namespace {
 void start_thread(Queue& q) {
   const std::string problem =
       host().start ? host().start() : "the kernels were loaded without headrace.kernels.cpu";
-  const std::lock_guard<std::mutex> hold(q.lock);
-  q.starting = false;
   if (problem.empty()) return;
+  const std::lock_guard<std::mutex> hold(q.lock);
+  --q.threads;
   for (const auto& pending : q.waiting) {
     pending->reply.code = HR_INTERNAL;
     pending->reply.bytes = pending->request.path + ": no thread serves files by URL: " + problem;
@@ -127,7 +126,8 @@ std::shared_ptr<Pending> begin(Request request) {
   {
     const std::lock_guard<std::mutex> hold(q.lock);
     q.waiting.push_back(pending);
-    start = q.threads == 0 && !std::exchange(q.starting, true);
+    start = q.threads == 0;
+    if (start) ++q.threads;
   }
   q.arrived.notify_one();
   if (start) start_thread(q);
@@ -155,10 +155,9 @@ Reply finish(const std::shared_ptr<Pending>& pending) {
   return std::move(pending->reply);
 }
 
-bool next_request(bool first, Served* served) {
+bool next_request(Served* served) {
   Queue& q = queue();
   std::unique_lock<std::mutex> hold(q.lock);
-  if (first) ++q.threads;
   ++q.idle;
   while (q.waiting.empty()) {
     // One thread stays, so that kernels need the GIL once in a process.
@@ -175,6 +174,7 @@ bool next_request(bool first, Served* served) {
   served->number = q.next++;
   served->request = &pending->request;
   served->needs_thread = q.idle == 0 && q.threads < kMostThreads;
+  if (served->needs_thread) ++q.threads;
   q.served.emplace(served->number, std::move(pending));
   return true;
 }
@@ -287,8 +287,9 @@ Writer::Writer(const std::string& path)
 Writer::~Writer() {
   if (!open_) return;
   try {
-    begin(about(Verb::kDiscardWriter, handle_));
-  } catch (const std::bad_alloc&) {}  // an upload without an end leaves no file
+    call(about(Verb::kDiscardWriter, handle_));
+  } catch (...) {
+  }  // an upload without an end leaves no file, and a step that is over does not wait
 }
 
 void Writer::flush() {

@@ -141,10 +141,11 @@ std::vector<std::string> names_of(const Reply& reply);
 struct Served {
   int64_t number = 0;
   const Request* request = nullptr;  // until finish_request
-  bool needs_thread = false;         // no thread is left to serve the next request
+  // No thread is left to serve the next request: this one must start another, which is counted.
+  bool needs_thread = false;
 };
 // Waits for a request. False: none came for a while, and this thread should end.
-bool next_request(bool first, Served* served);
+bool next_request(Served* served);
 // False: nobody waits for the reply any more.
 bool finish_request(int64_t number, Reply reply);
 
