@@ -12,26 +12,21 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 WITH_RANGES = """
-import sys
+import asyncio, sys
 from aiohttp import web
-app = web.Application()
-app.router.add_static("/", sys.argv[1], show_index=True)
-async def print_port(app):
-    pass
-def main():
-    import asyncio
-    async def run():
-        runner = web.AppRunner(app)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        print(site._server.sockets[0].getsockname()[1], flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    asyncio.run(run())
-main()
+async def serve():
+    app = web.Application()
+    app.router.add_static("/", sys.argv[1], show_index=True)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+asyncio.run(serve())
 """
 WITHOUT_RANGES = """
-import functools, http.server, os, sys, threading
+import functools, http.server, sys, threading
 handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
 print(server.server_address[1], flush=True)

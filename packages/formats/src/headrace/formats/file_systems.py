@@ -118,6 +118,8 @@ _BY_CLASS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (
 )
 # Classes of botocore and aiohttp, which need not be installed.
 _BY_NAME: dict[str, type[errors.OpError]] = {
+    "NoSuchBucket": errors.NotFoundError,
+    "NoSuchKey": errors.NotFoundError,
     "NoCredentialsError": errors.UnauthenticatedError,
     "PartialCredentialsError": errors.UnauthenticatedError,
     "FileExpired": errors.AbortedError,  # s3fs: another object replaced the one that is read
@@ -138,8 +140,8 @@ _BY_HTTP_STATUS: dict[Any, type[errors.OpError]] = {
 
 def _converted(error: Exception, url: str) -> errors.OpError:
     cause = error.__cause__
-    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and _kind(cause):
-        error = cause  # what fsspec's HTTP calls a missing file may be a request that failed
+    if url.startswith("http") and isinstance(cause, Exception) and _kind(cause):
+        error = cause  # what fsspec calls a missing file may be a request that failed
     kind = _kind(error) or errors.UnknownError
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     if kind is errors.NotFoundError:

@@ -335,7 +335,7 @@ def simple_save(
     outputs: Mapping[str, Any],
     legacy_init_op: Operation | None = None,
 ) -> None:
-    """Writes a SavedModel for serving with one signature.
+    """Writes a SavedModel for serving with one signature, with the files of its tables.
 
     Args:
       session: session with the graph and variables to write.
@@ -354,6 +354,7 @@ def simple_save(
         session,
         [SERVING],
         {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+        assets_collection=session.graph.get_collection(GraphKeys.ASSET_FILEPATHS),
         main_op=legacy_init_op,
         clear_devices=True,
     )
