@@ -103,7 +103,8 @@ class AsyncSaver:
         """Keeps the values; returns the number of the step."""
         fetches = [] if self._keep is None else [self._keep]
         if global_step is None or not hasattr(global_step, "dtype") or hasattr(global_step, "item"):
-            sess.run(fetches)
+            if fetches:
+                sess.run(fetches)
             return None if global_step is None else int(global_step)
         return int(sess.run([global_step, *fetches])[0])
 
