@@ -238,7 +238,7 @@ def test_a_timeout_and_a_closed_session_end_the_wait_for_a_store(
 
             thread = threading.Thread(target=wait)
             thread.start()
-            while not any(t.name == "headrace-files" for t in threading.enumerate()):
+            while not any(t.name == "headrace_files" for t in threading.enumerate()):
                 time.sleep(0.01)
             session.close()
             thread.join(60)

@@ -266,7 +266,7 @@ def test_many_threads_share_the_threads_that_serve(folder):
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert sum(t.name == "headrace-files" for t in threading.enumerate()) <= 17
+    assert sum(t.name == "headrace_files" for t in threading.enumerate()) <= 17
 
 
 def test_a_forked_child_and_its_parent_have_threads_of_their_own(tmp_path):

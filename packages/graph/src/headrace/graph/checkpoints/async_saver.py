@@ -95,7 +95,7 @@ class AsyncSaver:
             strip_default_attrs,
         )
         self._thread = threading.Thread(
-            target=self._write, args=(arguments, after_save), name="headrace-async-saver"
+            target=self._write, args=(arguments, after_save), name="headrace_async_saver"
         )
         self._thread.start()
 

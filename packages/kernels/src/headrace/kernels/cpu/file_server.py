@@ -29,7 +29,7 @@ _writers: dict[int, RemoteWriter] = {}
 
 def start() -> None:
     """Starts a thread that serves; that starts others when it is busy."""
-    threading.Thread(target=_serve, name="headrace-files", daemon=True).start()
+    threading.Thread(target=_serve, name="headrace_files", daemon=True).start()
 
 
 def _serve() -> None:
