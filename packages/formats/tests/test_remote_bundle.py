@@ -232,6 +232,8 @@ def test_bundles_are_merged(prefix):
     for part in parts:
         assert bundle_files(part) == []
     assert len(bundle_files(prefix)) == 1 + reader.num_shards
+    with pytest.raises(errors.NotFoundError, match="part-0.*which all of them must share"):
+        merge_bundles(parts, prefix)
 
 
 def test_a_merge_that_ends_anywhere_leaves_the_older_checkpoint_or_the_new_one(tmp_path):

@@ -124,6 +124,8 @@ def test_slices_are_merged_and_restored_in_other_sizes(run, folder):
         run("MergeV2Checkpoints", texts(*parts), text(f"{folder}/model"), delete_old_dirs=False)
     run("MergeV2Checkpoints", texts(*parts), text(f"{folder}/model"), delete_old_dirs=True)
     assert file_systems.glob(f"{folder}/temp/*") == []
+    with pytest.raises(errors.NotFoundError, match="which all of them must share"):
+        run("MergeV2Checkpoints", texts(*parts), text(f"{folder}/model"), delete_old_dirs=True)
     specs = ["", "12 5 0,6:-", "12 5 6,6:-", "12 5 3,6:1,2"]
     got = restore(f"{folder}/model", ["v"] * 4, ["float64"] * 4, specs, run=run)
     for array, expected in zip(got, (whole, whole[:6], whole[6:], whole[3:9, 1:3]), strict=True):

@@ -16,7 +16,7 @@ from headrace.formats.bundle_files import (
     temporary_name,
 )
 from headrace.formats.bundle_reader import BundleReader
-from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError
+from headrace.formats.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from headrace.formats.file_systems import is_remote, remove_empty_directory
 from headrace.formats.os_errors import os_errors_about
 from headrace.formats.proto.bundle_pb2 import BundleEntryProto
@@ -52,7 +52,7 @@ def merge_bundles(
     shards: list[str] = []
     origins: list[str] = []
     for prefix in sources:
-        with BundleReader(prefix) as reader:
+        with _opened_part(prefix) as reader:
             first = len(origins)
             for key, entry in reader.entries():
                 _merge_entry(entries, key, entry, first, prefix)
@@ -89,6 +89,19 @@ def merge_bundles(
                 os.rmdir(os.path.dirname(prefix) or ".")
             except OSError:
                 pass  # other files live there
+
+
+def _opened_part(prefix: str) -> BundleReader:
+    try:
+        return BundleReader(prefix)
+    except NotFoundError as error:
+        raise NotFoundError(
+            None,
+            None,
+            f"{error.message}; the tasks of a sharded save write to one folder, which all of them "
+            "must share, or to an object store",
+            path=error.path,
+        ) from None
 
 
 def _merge_entry(

@@ -240,7 +240,7 @@ def _opener(compression_type: Any) -> Callable[[str], Any]:
             raise ValueError("Received unkown compression_type")
         kind = value.item().decode()
     if kind == "GZIP":
-        return lambda name: gzip.open(name, "rt")
+        return lambda name: gzip.open(gfile.GFile(name, "rb"), "rt")
     if kind == "ZLIB":
         raise ValueError(
             f"compression_type ({compression_type}) is not supported for probing columns"

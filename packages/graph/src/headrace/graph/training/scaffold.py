@@ -162,6 +162,6 @@ def _default_saver() -> Saver:
         )
     if collection:
         return collection[0]
-    saver = Saver(allow_empty=True)
+    saver = Saver(sharded=True, allow_empty=True)  # each task writes its variables
     collection.append(saver)
     return saver

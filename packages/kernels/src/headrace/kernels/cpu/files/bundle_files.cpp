@@ -172,6 +172,18 @@ void publish(const std::string& prefix, const std::string& temporary,
 
 namespace {
 
+std::unique_ptr<Reader> opened_part(const std::string& prefix) {
+  try {
+    return std::make_unique<Reader>(prefix);
+  } catch (const Failure& failure) {
+    if (failure.code != HR_NOT_FOUND) throw;
+    throw Failure{HR_NOT_FOUND,
+                  failure.text +
+                      "; the tasks of a sharded save write to one folder, which all of "
+                      "them must share, or to an object store"};
+  }
+}
+
 void merge_entry(Entries* entries, const std::string& key, Entry entry, const std::string& prefix) {
   auto [there, fresh] = entries->try_emplace(key, entry);
   if (fresh) return;
@@ -192,13 +204,13 @@ void merge(const std::vector<std::string>& prefixes, const std::string& merged, 
   Entries entries;
   std::vector<std::string> origins, shards;
   for (const std::string& prefix : prefixes) {
-    Reader reader(prefix);
-    for (auto& [key, entry] : reader.entries()) {
+    const auto reader = opened_part(prefix);
+    for (auto& [key, entry] : reader->entries()) {
       entry.shard += int64_t(origins.size());
       merge_entry(&entries, key, std::move(entry), prefix);
     }
-    for (int64_t i = 0; i < reader.shards(); ++i)
-      origins.push_back(shard_path(prefix, i, reader.shards()));
+    for (int64_t i = 0; i < reader->shards(); ++i)
+      origins.push_back(shard_path(prefix, i, reader->shards()));
   }
   const int64_t count = is_remote ? shard_count(merged, int64_t(origins.size())) : 0;
   try {
