@@ -88,8 +88,10 @@ class WatchedStore(LocalFileSystem):
                 def close(self) -> None:
                     if not self.closed:
                         self.closed = True
-                        watched.on_change("close", path)
-                        close()
+                        try:
+                            watched.on_change("close", path)
+                        finally:
+                            close()
 
                 def __enter__(self) -> Any:
                     return self
