@@ -196,12 +196,10 @@ class Writing(hr.train.CheckpointSaverListener):
         self.steps: list[int] = []
         self.threads: list[str] = []
 
-    def before_save(self, session, global_step_value):
+    def after_save(self, session, global_step_value):
         if self.steps:
             self.writes.set()
             assert self.go_on.wait(PATIENCE_S)
-
-    def after_save(self, session, global_step_value):
         self.steps.append(global_step_value)
         self.threads.append(threading.current_thread().name)
         return global_step_value >= 8
@@ -236,7 +234,7 @@ def test_training_goes_on_while_a_checkpoint_is_written(tmp_path) -> None:
             for _ in range(3):
                 session.run(train)
         assert listener.steps[1] == 2 and listener.steps[-1] == 9
-        assert "CheckpointSaver" in listener.threads
+        assert "headrace_async_saver" in listener.threads
         latest = hr.train.latest_checkpoint(str(tmp_path))
         assert hr.train.load_variable(latest, "count").tolist() == [9.0] * 100
 
