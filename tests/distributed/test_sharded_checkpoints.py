@@ -184,3 +184,101 @@ def test_a_kill_leaves_the_previous_checkpoint(one_name, tmp_path) -> None:
 
 
 # ---- in the background --------------------------------------------------------------------------
+
+
+class Writing(hr.train.CheckpointSaverListener):
+    """Holds up the writing of checkpoints after the first one."""
+
+    def __init__(self) -> None:
+        self.go_on, self.writes = threading.Event(), threading.Event()
+        self.steps: list[int] = []
+        self.threads: list[str] = []
+
+    def after_save(self, session, global_step_value):
+        if self.steps:
+            self.writes.set()
+            assert self.go_on.wait(PATIENCE_S)
+        self.steps.append(global_step_value)
+        self.threads.append(threading.current_thread().name)
+        return global_step_value >= 8
+
+
+def counting() -> tuple[Any, Any, Any]:
+    step = hr.train.get_or_create_global_step()
+    count = hr.get_variable("count", [100], initializer=hr.zeros_initializer())
+    with hr.control_dependencies([count.assign_add(hr.ones([100]))]):
+        return step, count, step.assign_add(1)
+
+
+def background_hook(folder: Path, listener: Any, every: int) -> Any:
+    return hr.train.CheckpointSaverHook(
+        str(folder), save_steps=every, listeners=[listener], asynchronous=True
+    )
+
+
+def test_training_goes_on_while_a_checkpoint_is_written(tmp_path) -> None:
+    with hr.Graph().as_default():
+        step, count, train = counting()
+        hr.train.get_or_create_global_step()
+        listener = Writing()
+        hook = background_hook(tmp_path, listener, 2)
+        with hr.train.MonitoredSession(hooks=[hook]) as session:
+            assert listener.steps == [0] and listener.threads == ["MainThread"]
+            for _ in range(6):
+                session.run(train)
+            assert listener.writes.wait(PATIENCE_S) and listener.steps == [0]
+            listener.go_on.set()
+            wait_until(lambda: len(listener.steps) == 2, "the second checkpoint")
+            for _ in range(3):
+                session.run(train)
+        assert listener.steps[1] == 2 and listener.steps[-1] == 9
+        assert "headrace_async_saver" in listener.threads
+        latest = hr.train.latest_checkpoint(str(tmp_path))
+        assert hr.train.load_variable(latest, "count").tolist() == [9.0] * 100
+
+
+def test_a_listener_stops_training_from_the_background(tmp_path) -> None:
+    with hr.Graph().as_default():
+        _, _, train = counting()
+        listener = Writing()
+        listener.go_on.set()
+        with hr.train.MonitoredSession(hooks=[background_hook(tmp_path, listener, 1)]) as session:
+            end = time.monotonic() + PATIENCE_S
+            while not session.should_stop():
+                session.run(train)
+                assert time.monotonic() < end
+        assert listener.steps[-1] >= 8
+
+
+def test_an_error_of_the_background_is_raised_in_training(tmp_path) -> None:
+    class Fails(hr.train.CheckpointSaverListener):
+        def before_save(self, session, global_step_value):
+            if global_step_value:
+                raise ValueError("the disk is full")
+
+    with hr.Graph().as_default():
+        _, _, train = counting()
+        with (
+            pytest.raises(ValueError, match="the disk is full"),
+            hr.train.MonitoredSession(hooks=[background_hook(tmp_path, Fails(), 1)]) as session,
+        ):
+            end = time.monotonic() + PATIENCE_S
+            while time.monotonic() < end:
+                session.run(train)
+
+
+def test_a_checkpoint_of_the_background_is_of_whole_updates(tmp_path) -> None:
+    """All elements of a variable are of one update, whatever is done to it meanwhile."""
+    with hr.Graph().as_default():
+        _, _, train = counting()
+        listener = Writing()
+        listener.go_on.set()
+        listener.after_save = lambda session, step: None  # type: ignore[method-assign]
+        with hr.train.MonitoredSession(hooks=[background_hook(tmp_path, listener, 1)]) as session:
+            for _ in range(300):
+                session.run(train)
+        checkpoints = sorted(tmp_path.glob("*.index"))
+        assert len(checkpoints) >= 3
+        for path in checkpoints:
+            values = hr.train.load_variable(str(path.with_suffix("")), "count")
+            assert len(np.unique(values)) == 1

@@ -242,10 +242,12 @@ class Listener(hr.train.CheckpointSaverListener):
         self.calls.append(("end", global_step_value))
 
 
-def trained(folder: str, steps: int, listener: Listener, **options: Any) -> int:
-    """Trains with the hook; returns the number of steps."""
+def trained(folder: str, steps: int, listener: Listener, wait: bool = False, **options: Any) -> int:
+    """Trains with the hook, and after each step waits for its checkpoint; returns the steps."""
     program = Program()
-    hook = hr.train.AsyncCheckpointSaverHook(folder, save_steps=3, listeners=[listener], **options)
+    hook = hr.train.CheckpointSaverHook(
+        folder, save_steps=3, listeners=[listener], asynchronous=True, **options
+    )
     done = 0
     with hr.train.MonitoredTrainingSession(
         hooks=[hr.train.StopAtStepHook(last_step=steps), hook],
@@ -256,6 +258,8 @@ def trained(folder: str, steps: int, listener: Listener, **options: Any) -> int:
         while not session.should_stop():
             session.run(program.update)
             done += 1
+            if wait:
+                hook._background.wait()
     return done
 
 
@@ -265,7 +269,7 @@ def test_the_hook_saves_at_intervals_and_at_the_end(
 ) -> None:
     where = folder if store == "url" else str(tmp_path / "run")
     listener = Listener()
-    assert trained(where, 8, listener) == 8
+    assert trained(where, 8, listener, wait=True) == 8
     steps = [step for kind, step in listener.calls if kind == "before"]
     assert steps == [0, 3, 6, 8]
     assert [step for kind, step in listener.calls if kind == "after"] == steps
@@ -275,8 +279,52 @@ def test_the_hook_saves_at_intervals_and_at_the_end(
     assert hr.gfile.Exists(f"{where}/graph.pbtxt")
 
 
+def test_what_is_due_while_a_checkpoint_is_written_is_left_out(folder: str) -> None:
+    class CloseGate(Listener):
+        """Closes the gate after the first checkpoint, and opens it for the second one."""
+
+        def after_save(self, session: Any, global_step_value: int) -> bool:
+            GateStore.gate.clear()
+            GateStore.arrived.clear()
+            return super().after_save(session, global_step_value)
+
+    class OpenGate(hr.train.SessionRunHook):
+        def __init__(self) -> None:
+            self.steps = 0
+
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            self.steps += 1
+            if self.steps == 11:
+                assert GateStore.arrived.wait(60)
+                GateStore.gate.set()
+
+        def end(self, session: Any) -> None:
+            GateStore.gate.set()
+
+    listener = CloseGate()
+    program = Program()
+    hook = hr.train.CheckpointSaverHook(
+        folder, save_steps=3, listeners=[listener], asynchronous=True, save_graph_def=False
+    )
+    with hr.train.MonitoredTrainingSession(
+        hooks=[hr.train.StopAtStepHook(last_step=11), OpenGate(), hook],
+        save_checkpoint_secs=None,
+        save_summaries_steps=None,
+        log_step_count_steps=None,
+    ) as session:
+        while not session.should_stop():
+            session.run(program.update)
+        GateStore.gate.set()
+        hook._background.wait()
+        GateStore.gate.set()
+    saved = [step for kind, step in listener.calls if kind == "after"]
+    assert saved == [0, 3, 11]
+    assert values_in(f"{folder}/model.ckpt-3") == [3.0]
+    assert values_in(f"{folder}/model.ckpt-11") == [11.0]
+
+
 def test_a_listener_of_the_hook_stops_training(tmp_path: Path) -> None:
-    assert trained(str(tmp_path), 1000, Listener(stop_at=3)) < 1000
+    assert trained(str(tmp_path), 1000, Listener(stop_at=3), wait=True) < 1000
 
 
 def test_an_error_of_a_background_checkpoint_ends_training(folder: str) -> None:
@@ -308,6 +356,7 @@ def test_the_hook_uses_the_saver_of_the_program(tmp_path: Path, given: str) -> N
     ) as session:
         while not session.should_stop():
             session.run(program.update)
+            hook._background.wait()
     kept = hr.train.get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths
     assert len(kept) == (5 if given == "scaffold" else 2)
     assert values_in(kept[-1]) == [7.0]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -247,3 +250,48 @@ def test_a_timeout_and_a_closed_session_end_the_wait_for_a_store(
             assert len(ended) == 1
         finally:
             object_store.control("delay", 0)
+
+
+# Waits for a store in the main thread; the test sends Ctrl-C.
+WAITING = """
+import signal
+import headrace.graph as hr
+signal.signal(signal.SIGINT, signal.default_int_handler)
+name = hr.placeholder(hr.string, [])
+read = hr.read_file(name)
+with hr.Session() as session:
+    session.run(read, {name: "BUCKET/file"})
+    print("ready", flush=True)
+    input()
+    try:
+        print("waits", flush=True)
+        session.run(read, {name: "BUCKET/file"})
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def test_ctrl_c_ends_the_wait_for_a_store(bucket: str, object_store: ObjectStore) -> None:
+    write_bytes(f"{bucket}/file", b"x")
+    child = subprocess.Popen(
+        [sys.executable, "-c", WAITING.replace("BUCKET", bucket)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        assert child.stdout.readline() == "ready\n"
+        object_store.control("delay", 30_000)
+        print("go", file=child.stdin, flush=True)
+        assert child.stdout.readline() == "waits\n"
+        time.sleep(0.5)  # until it waits
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "interrupted\n"
+        assert child.wait(20) == 0
+    finally:
+        object_store.control("delay", 0)
+        child.kill()
+        child.wait()
+        child.stdin.close()
+        child.stdout.close()

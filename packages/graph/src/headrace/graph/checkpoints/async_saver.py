@@ -137,6 +137,11 @@ class AsyncSaver:
             raise error
         return self._saved
 
+    def raise_error(self) -> None:
+        """Raises what went wrong with a checkpoint, once; waits for none."""
+        if not self.is_writing:
+            self.wait()
+
     def abandon(self) -> None:
         """Waits, and drops what went wrong: of a session that was lost, say."""
         with contextlib.suppress(Exception):

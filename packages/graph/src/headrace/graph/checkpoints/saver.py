@@ -27,6 +27,7 @@ from headrace.graph.checkpoints.checkpoint_state import (
 from headrace.graph.checkpoints.restored_values import ReaderByFullName, values_to_restore
 from headrace.graph.checkpoints.save_nodes import V1, V2, SaveOptions, add_save_nodes
 from headrace.graph.checkpoints.saveables import SaveableObject, saveables_of
+from headrace.graph.checkpoints.stale_parts import remove_stale_parts
 from headrace.graph.framework.graph import Graph, get_default_graph
 from headrace.graph.framework.graph_keys import GraphKeys
 from headrace.graph.framework.import_scope import prepend_name_scope, strip_name_scope
@@ -52,7 +53,7 @@ class Saver:
       var_list: list of variables, or a dict from names in the checkpoint to variables; all saveable
         variables by default.
       reshape: reshape restored values to the shapes of the variables.
-      sharded: write a file for each device.
+      sharded: write a file for each device, by the device's task. All tasks must share the folder.
       max_to_keep: number of recent checkpoints to keep; 0 or None keeps all.
       keep_checkpoint_every_n_hours: interval in hours at which one checkpoint is kept permanently.
       name: name scope of the nodes.
@@ -259,6 +260,8 @@ class Saver:
             save_relative_paths=self._save_relative_paths,
         )
         self._remove_old(meta_graph_suffix)
+        if self.saver_def.sharded:
+            remove_stale_parts(os.path.dirname(saved))
 
     def _record(self, path: str) -> None:
         self._to_remove: list[str] = []

@@ -16,6 +16,7 @@ from headrace.graph.training.session_run_hook import SessionRunArgs, SessionRunH
 from headrace.graph.typing.aliases import SessionLike
 
 if TYPE_CHECKING:
+    from headrace.graph.checkpoints.async_saver import AsyncSaver
     from headrace.graph.checkpoints.saver import Saver
     from headrace.graph.training.coordinator import Coordinator
     from headrace.graph.training.scaffold import Scaffold
@@ -94,6 +95,11 @@ class CheckpointSaverHook(SessionRunHook):
       checkpoint_basename: first part of the names of checkpoints.
       listeners: list of CheckpointSaverListener.
       save_graph_def: also write the graph, as graph.pbtxt.
+      asynchronous: keep the values of one step, and write them in a thread while training goes on
+        (AsyncSaver); what is due meanwhile is left out. The first and the last checkpoint are
+        waited for. `after_save` of listeners is called in the thread, and an error of a checkpoint
+        is raised after the next step. Variables that are created after this hook's `begin` are not
+        saved.
     Raises: ValueError for both a saver and a scaffold, or not exactly one interval.
     """
 
@@ -117,17 +123,26 @@ class CheckpointSaverHook(SessionRunHook):
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
+        self._asynchronous = asynchronous
+        self._background: AsyncSaver | None = None
+        self._stops = False
         self._step: Any = None
 
     def begin(self) -> None:
         """Finds the global step."""
         self._writer = FileWriterCache.get(self._folder)
         self._step = required_global_step("CheckpointSaverHook")
+        if self._asynchronous:
+            from headrace.graph.checkpoints.async_saver import AsyncSaver
+
+            self._background = AsyncSaver(self._saver_of_begin())
         for listener in self._listeners:
             listener.begin()
 
     def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
         """Writes the graph and the first checkpoint."""
+        if self._background is not None:
+            self._background.abandon()  # what the last session was writing when it was lost
         step = int(session.run(self._step))
         if self._save_graph_def:
             from headrace.graph.training.graph_writing import write_graph
@@ -143,14 +158,25 @@ class CheckpointSaverHook(SessionRunHook):
         return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Writes a checkpoint if the timer triggers."""
+        """Writes a checkpoint if the timer triggers. Raises: the error of the one before."""
+        background = self._background
+        if background is not None:
+            background.raise_error()
+            if self._stops:
+                run_context.request_stop()
         if self._timer.should_trigger_for_step(int(run_values.results) + 1):
             # the fetched value may be that before the step
             step = int(run_context.session.run(self._step))
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)
-                if self._save(run_context.session, step):
-                    run_context.request_stop()
+                session = run_context.session
+                if background is None:
+                    if self._save(session, step):
+                        run_context.request_stop()
+                elif background.is_writing:
+                    logging.info("The last checkpoint is still written: none of step %d", step)
+                else:
+                    self._begin_save(background, session, step)
 
     def end(self, session: SessionLike) -> None:
         """Writes the last checkpoint."""
@@ -161,20 +187,47 @@ class CheckpointSaverHook(SessionRunHook):
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
+        self._before_save(session, step)
+        self._get_saver().save(session, self._path, global_step=step,
+                               write_meta_graph=self._save_graph_def)  # fmt: skip
+        return self._after_save(session, step)
+
+    def _begin_save(self, background: AsyncSaver, session: Any, step: int) -> None:
+        """Saves in the background."""
+
+        def after_save(prefix: str | None) -> None:
+            self._stops = self._after_save(session, step) or self._stops
+
+        self._before_save(session, step)
+        background.save(session, self._path, global_step=step,
+                        write_meta_graph=self._save_graph_def, after_save=after_save)  # fmt: skip
+
+    def _before_save(self, session: Any, step: int) -> None:
         logging.info("Saving checkpoints for %d into %s.", step, self._path)
         for listener in self._listeners:
             listener.before_save(session, step)
-        self._get_saver().save(session, self._path, global_step=step,
-                               write_meta_graph=self._save_graph_def)  # fmt: skip
-        self._log_checkpoint(step)
+
+    def _after_save(self, session: Any, step: int) -> bool:
+        from headrace.formats.proto.event_pb2 import SessionLog
+
+        self._saved_step = step
+        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
+        self._writer.add_session_log(log, step)
         stops = [listener.after_save(session, step) for listener in self._listeners]
         return any(stops)
 
-    def _log_checkpoint(self, step: int) -> None:
-        from headrace.formats.proto.event_pb2 import SessionLog
+    def _saver_of_begin(self) -> Any:
+        """Returns the saver before the Scaffold is finalized, which then takes it, too."""
+        if self._saver is not None or (self._scaffold is not None and self._scaffold.saver):
+            return self._get_saver()
+        savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
+        if not savers:
+            from headrace.graph.checkpoints.saver import Saver
 
-        log = SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._path)
-        self._writer.add_session_log(log, step)
+            savers.append(Saver(sharded=True, allow_empty=True))
+        if len(savers) == 1:
+            return savers[0]
+        return self._get_saver()  # raises
 
     def _get_saver(self) -> Any:
         if self._saver is not None:
@@ -192,75 +245,31 @@ class CheckpointSaverHook(SessionRunHook):
 
 
 class AsyncCheckpointSaverHook(CheckpointSaverHook):
-    """A CheckpointSaverHook that writes in the background, one checkpoint at a time.
-
-    Training waits only while the values are kept (AsyncSaver), and if the checkpoint before is not
-    complete. An error of a checkpoint is raised when the next one begins, or at the end, where the
-    last checkpoint is complete. `after_save` of listeners is called on the thread that writes; if
-    it returns True, training stops after the next step.
+    """A CheckpointSaverHook that writes in the background, under TensorFlow's name (contrib.tpu).
 
     Args:
-      checkpoint_dir, save_secs, save_steps, saver, checkpoint_basename, scaffold, listeners,
-        save_graph_def: as CheckpointSaverHook. Variables that are created after this hook's `begin`
-        are not saved.
+      checkpoint_dir, save_secs, save_steps, saver, checkpoint_basename, scaffold, listeners: as of
+        CheckpointSaverHook.
     Raises: as CheckpointSaverHook.
     """
 
-    def begin(self) -> None:
-        """Finds the global step, and adds the nodes that keep the values."""
-        from headrace.graph.checkpoints.async_saver import AsyncSaver
-
-        super().begin()
-        self._stops = False
-        self._async_saver = AsyncSaver(self._get_saver())
-
-    def after_create_session(self, session: SessionLike, coord: Coordinator) -> None:
-        """Writes the graph, and begins the first checkpoint."""
-        self._async_saver.abandon()  # of a session that was lost
-        super().after_create_session(session, coord)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Begins a checkpoint if the timer triggers."""
-        super().after_run(run_context, run_values)
-        if self._stops:
-            run_context.request_stop()
-
-    def end(self, session: SessionLike) -> None:
-        """Completes the last checkpoint."""
-        step = int(session.run(self._step))
-        if step != self._timer.last_triggered_step():
-            self._save(session, step)
-        self._async_saver.close()
-        for listener in self._listeners:
-            listener.end(session, step)
-
-    def _save(self, session: Any, step: int) -> bool:
-        logging.info("Saving checkpoints for %d into %s.", step, self._path)
-        for listener in self._listeners:
-            listener.before_save(session, step)
-
-        def after_save(prefix: str | None) -> None:
-            self._log_checkpoint(step)
-            stops = [listener.after_save(session, step) for listener in self._listeners]
-            self._stops = self._stops or any(stops)
-
-        self._async_saver.save(
-            session,
-            self._path,
-            global_step=step,
-            write_meta_graph=self._save_graph_def,
-            after_save=after_save,
+    def __init__(
+        self,
+        checkpoint_dir: str,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Saver | None = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Scaffold | None = None,
+        listeners: Sequence[CheckpointSaverListener] | None = None,
+    ) -> None:
+        super().__init__(
+            checkpoint_dir,
+            save_secs,
+            save_steps,
+            saver,
+            checkpoint_basename,
+            scaffold,
+            listeners,
+            asynchronous=True,
         )
-        return False
-
-    def _get_saver(self) -> Any:
-        """Returns the saver; unlike the base class before the Scaffold is finalized."""
-        if self._saver is None and (self._scaffold is None or self._scaffold.saver is None):
-            from headrace.graph.checkpoints.saver import Saver
-
-            savers = get_default_graph().get_collection_ref(GraphKeys.SAVERS)
-            if not savers:
-                savers.append(Saver(sharded=True, allow_empty=True))  # the Scaffold takes it, too
-            if self._scaffold is not None and len(savers) == 1:
-                return savers[0]
-        return super()._get_saver()

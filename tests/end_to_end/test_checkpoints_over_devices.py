@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 
 import headrace.graph as hr
 from headrace.formats.bundle_reader import BundleReader
+from headrace.graph.checkpoints import stale_parts
 
 ROWS, COLUMNS = 23, 6
 
@@ -124,3 +128,36 @@ def test_a_missing_and_a_foreign_shard_are_errors(tmp_path: Path) -> None:
             (tmp_path / name).write_bytes(whole)
         saver.restore(session, path)
     assert other != path
+
+
+@pytest.mark.parametrize("store", ["disk", "url"])
+def test_parts_that_killed_writers_left_are_removed_after_an_hour(
+    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tmp_path) if store == "disk" else f"memory://{tmp_path.name}"
+    old, new = f"model-1_temp_{'0' * 32}", f"model-2_temp_{'1' * 32}"
+    for name in (
+        f"{old}/part-00000-of-00002.index",
+        f"{old}/part-00000-of-00002.data-00000-of-00001",
+        f"{new}/part-00001-of-00002.index",
+        "mine_temp_1/part-of-mine",
+    ):
+        hr.gfile.MakeDirs(f"{folder}/{os.path.dirname(name)}")
+        with hr.gfile.GFile(f"{folder}/{name}", "w") as file:
+            file.write("x")
+    hour_ago = {name: time.time() - 3700 for name in (old,)}
+    stat = hr.gfile.Stat
+
+    def aged(path: str) -> Any:
+        found = stat(path)
+        when = next((t for name, t in hour_ago.items() if name in path), found.mtime_nsec / 1e9)
+        return dataclasses.replace(found, mtime_nsec=int(when * 1e9))
+
+    monkeypatch.setattr(stale_parts.gfile, "Stat", aged)
+    build(2, 2)
+    with session_of(2) as session:
+        session.run(hr.global_variables_initializer())
+        hr.train.Saver(sharded=True).save(session, f"{folder}/model", global_step=3)
+    names = hr.gfile.ListDirectory(folder)
+    assert old not in names
+    assert {new, "mine_temp_1", "model-3.index"} <= set(names)
