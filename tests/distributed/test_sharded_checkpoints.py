@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import child_process
 import numpy as np
 import pytest
 from in_process_cluster import InProcessCluster
+from synchronous_model import PATIENCE_S, wait_until
 
 import headrace.graph as hr
 from headrace.formats.proto.graph_pb2 import GraphDef

@@ -74,6 +74,7 @@ OURS: dict[str, set[str]] = {
     "nn.softmax_cross_entropy_with_logits": {"_sentinel"},
     "nn.sparse_softmax_cross_entropy_with_logits": {"_sentinel"},
     "shape": {"optimize"},
+    "train.CheckpointSaverHook": {"asynchronous"},
     "train.update_checkpoint_state": {"save_relative_paths"},
 }
 # name -> reason of the difference.

@@ -113,6 +113,7 @@ class CheckpointSaverHook(SessionRunHook):
         scaffold: Scaffold | None = None,
         listeners: Sequence[CheckpointSaverListener] | None = None,
         save_graph_def: bool = True,
+        asynchronous: bool = False,
     ) -> None:
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -127,6 +128,7 @@ class CheckpointSaverHook(SessionRunHook):
         self._background: AsyncSaver | None = None
         self._stops = False
         self._step: Any = None
+        self._saved_step: int | None = None
 
     def begin(self) -> None:
         """Finds the global step."""
@@ -180,8 +182,10 @@ class CheckpointSaverHook(SessionRunHook):
 
     def end(self, session: SessionLike) -> None:
         """Writes the last checkpoint."""
+        if self._background is not None:
+            self._background.wait()
         step = int(session.run(self._step))
-        if step != self._timer.last_triggered_step():
+        if step != self._saved_step:
             self._save(session, step)
         for listener in self._listeners:
             listener.end(session, step)
