@@ -19,6 +19,7 @@ GUIDES = ROOT / "docs" / "guides"
         "functions",
         "input_pipelines",
         "launching",
+        "distributed_training",
     ],
 )
 def test_guide_prints_its_documented_output(name: str, tmp_path: Path) -> None:
