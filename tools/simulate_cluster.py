@@ -34,7 +34,7 @@ SCALE_COLUMNS = {
     "session machine*": lambda r: f"{r.session_machine_s * 1e3:.2f} ms",
     "step machine*": lambda r: f"{r.step_machine_s * 1e6:.1f} us",
     "frames": lambda r: f"{r.frames:.0f}",
-    "of the master": lambda r: f"{r.master_frames}",
+    "of the master": lambda r: f"{r.master_frames:.0f}",
     "master CPU": lambda r: f"{r.master_cpu_s * 1e3:.2f} ms",
     "step": lambda r: f"{r.step_s * 1e3:.2f} ms",
     "task killed": lambda r: f"{r.killed_s * 1e3:.2f} ms",
@@ -103,7 +103,7 @@ def inception(options: argparse.Namespace) -> None:
 
 def backup(options: argparse.Namespace) -> None:
     print("\n50 workers and backup workers (Figure 8)\n")
-    times = figures.backup_workers(options.workers or range(7))
+    times = figures.backup_workers(sorted({0, *(options.workers or range(7))}))
     speedup = figures.normalized_speedup
     rows = [[str(b), f"{t:.3f} s", f"{speedup(times, b):.3f}"] for b, t in times.items()]
     table(["backup workers", "median step", "normalized speedup"], rows)

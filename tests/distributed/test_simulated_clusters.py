@@ -102,6 +102,13 @@ def test_backup_workers_shorten_steps_where_there_are_stragglers() -> None:
     assert sum(dropped) > 0
 
 
+@pytest.mark.parametrize("n_averaged", [0, 4])
+def test_a_step_carries_the_model_to_each_worker_and_its_gradients_back(n_averaged: int) -> None:
+    training = trained(dense_model(1_000_000), 4, n_averaged)
+    carried = training.cluster.network.bytes / (2 * 4_000_000 * len(training.steps))
+    assert 1 <= carried < 1.2  # the last steps are not over
+
+
 def test_asynchronous_workers_do_not_wait_for_stragglers() -> None:
     asynchronous, synchronous = trained(layered_model, 6, 0), trained(layered_model, 6, 6)
     assert mean(asynchronous.step_times()) < mean(synchronous.step_times())

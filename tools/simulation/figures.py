@@ -103,11 +103,10 @@ def draw_inception(folder: Path, times: dict[tuple[str, int], list[float]]) -> N
         line_chart(
             folder / f"inception_{way}.svg", f"Times of {way} steps", "seconds", "share of steps",
             {
-                f"{n} workers": [((t), (i + 1) / len(found)) for i, t in _thinned(found)]
+                f"{n} workers": [(t, (i + 1) / len(found)) for i, t in _thinned(found)]
                 for (w, n), found in times.items()
                 if w == way
             },
-            y_from_zero=True,
         )  # fmt: skip
 
 

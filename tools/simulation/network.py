@@ -62,7 +62,6 @@ class Network:
 
     Attributes:
       sent, delivered, dropped: messages by kind; between tasks of different processes only.
-      local: messages within a process.
       bytes: that left a task.
     """
 
@@ -71,7 +70,6 @@ class Network:
         self.sent: Counter[Kind] = Counter()
         self.delivered: Counter[Kind] = Counter()
         self.dropped: Counter[Kind] = Counter()
-        self.local: Counter[Kind] = Counter()
         self.bytes = 0
 
     def send(self, message: Message) -> None:
@@ -80,7 +78,6 @@ class Network:
         if not source.alive:
             return
         if message.target is source:
-            self.local[message.kind] += 1
             self.clock.at(source.io.use(costs.local_s), self._handle, message)
             return
         self.sent[message.kind] += 1

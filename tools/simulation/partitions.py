@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import headrace.graph as hr
@@ -62,7 +62,6 @@ class Signature:
 
     partitions: dict[str, Partition]
     edges: dict[int, Edge]
-    plan_bytes: int = field(compare=False, default=0)
 
     def renamed(self, old: str, new: str) -> Signature:
         """Returns the signature of another worker, whose graph is the same but for its task."""
@@ -71,7 +70,7 @@ class Signature:
             for i, edge in self.edges.items()
         }
         partitions = {new if task == old else task: p for task, p in self.partitions.items()}
-        return Signature(partitions, edges, self.plan_bytes)
+        return Signature(partitions, edges)
 
 
 def bytes_of_tensors(graph: hr.Graph) -> dict[str, int]:
@@ -99,7 +98,7 @@ def signature_of(wire: bytes, sizes: Mapping[str, int], shares: Mapping[str, flo
         for part in plan.partition
     }
     edges = {edge.id: Edge(edge.recv_task, sizes.get(edge.tensor, 1)) for edge in plan.edge}
-    return Signature(partitions, edges, len(wire))
+    return Signature(partitions, edges)
 
 
 def _partition(

@@ -1,7 +1,7 @@
 """One client with n tasks: what planning, registering and a step cost its master.
 
-Planner, requests and state machines are the real ones, and their CPU time is measured here; the time
-of a step and its messages come from the simulation.
+Planner, requests and state machines are the real ones, and their CPU time is measured here; the
+time of a step and its messages come from the simulation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from simulation.heartbeats import Heartbeats
 from simulation.masters import SimulatedMaster, SimulatedStep
-from simulation.network import Kind
+from simulation.network import Kind, Port
 from simulation.partitions import Signature, bytes_of_tensors, signature_of
 from simulation.programs import null_steps, task
 from simulation.tasks import SimulatedCluster
@@ -70,6 +70,7 @@ def scale_row(n_tasks: int, n_ps: int) -> Row:
     cluster, master, number = prepared(signature)
     network, prepare_s = cluster.network, cluster.clock.now
     busy_before, sent_before = master.task.port.io.busy_s, sum(network.sent.values())
+    master_before = _frames_of(master.task.port, cluster)
     for _ in range(N_STEPS):
         run_to_end(cluster, master, number)
     step_s = (cluster.clock.now - prepare_s) / N_STEPS
@@ -82,7 +83,7 @@ def scale_row(n_tasks: int, n_ps: int) -> Row:
         step_machine_s=min(_timed(lambda: _run_step(n_tasks))[0] for _ in range(5)),
         master_cpu_s=(master.task.port.io.busy_s - busy_before) / N_STEPS,
         frames=(sum(network.sent.values()) - sent_before) / N_STEPS,
-        master_frames=2 * n_tasks,
+        master_frames=(_frames_of(master.task.port, cluster) - master_before) / N_STEPS,
         step_s=step_s,
         prepare_s=prepare_s,
         killed_s=killed_s,
@@ -98,6 +99,12 @@ def prepared(signature: Signature) -> tuple[SimulatedCluster, SimulatedMaster, i
     master.prepare(signature, ready.append)
     cluster.clock.run()
     return cluster, master, ready[0]
+
+
+def _frames_of(port: Port, cluster: SimulatedCluster) -> int:
+    """Returns the messages that a task has sent, or others to it."""
+    others = sum(task.port.n_sent[port] for task in cluster.tasks.values())
+    return sum(port.n_sent.values()) + others
 
 
 def run_to_end(cluster: SimulatedCluster, master: SimulatedMaster, number: int) -> SimulatedStep:
