@@ -99,3 +99,19 @@ def test_a_cluster_spec_answers_as_tensorflows(cluster, tf) -> None:
         return found
 
     assert answers(hr) == answers(tf)
+
+
+DEVICES = """/job:ps /job:ps/task:3 /job:ps/replica:0/task:3/device:CPU:0 /cpu:0 /gpu:1 /GPU:*
+    /device:GPU:* /device:gpu:2 /job:muu/device:TPU:2 /task:7 /replica:1/cpu:0 job:ps
+    /job:ps/ps:0 /cpu:x /device:cpu:0 /job:a:b /device:XLA_CPU:0 /tpu:0 /CPU
+    /job:ps/job:qs /gpu:1:2""".split()
+
+
+def test_device_names_are_read_and_merged_as_by_tensorflow(tf) -> None:
+    def answers(m):
+        specs = [outcome(lambda d=d: m.DeviceSpec.from_string(d)) for d in ("", *DEVICES)]
+        texts = [s if isinstance(s, type) else s.to_string() for s in specs]
+        valid = [s for s in specs if not isinstance(s, type)]
+        return texts, [[a.make_merged_spec(b).to_string() for a in valid] for b in valid]
+
+    assert answers(hr) == answers(tf)

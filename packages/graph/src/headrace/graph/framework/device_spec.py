@@ -31,9 +31,7 @@ class DeviceSpec:
         self.job = job
         self.replica = replica
         self.task = task
-        if device_type is not None and device_type.lower() in ("cpu", "gpu"):
-            device_type = device_type.upper()
-        self.device_type = device_type
+        self.device_type = _device_type(device_type)
         self.device_index = device_index
 
     @classmethod
@@ -56,14 +54,12 @@ class DeviceSpec:
                     self.replica = int(pieces[1])
                 elif kind == "task" and len(pieces) == 2:
                     self.task = int(pieces[1])
-                elif kind == "device" and len(pieces) == 3:
-                    self.device_type = pieces[1]
-                    self.device_index = None if pieces[2] == "*" else int(pieces[2])
-                elif kind == "device" and len(pieces) == 2:
-                    self.device_type = pieces[1]
-                elif kind.lower() in ("cpu", "gpu") and len(pieces) == 2:
+                elif kind == "device" and len(pieces) in (2, 3):
+                    self.device_type = _device_type(pieces[1])
+                    self.device_index = _device_index(pieces[2:])
+                elif kind.upper() in ("CPU", "GPU", "TPU") and len(pieces) in (1, 2):
                     self.device_type = kind.upper()
-                    self.device_index = None if pieces[1] == "*" else int(pieces[1])
+                    self.device_index = _device_index(pieces[1:])
                 else:
                     raise ValueError(part)
             except ValueError:
@@ -113,6 +109,14 @@ class DeviceSpec:
 
     def __repr__(self) -> str:
         return f"DeviceSpec({self.to_string()!r})"
+
+
+def _device_type(name: str | None) -> str | None:
+    return name.upper() if name is not None and name.lower() in ("cpu", "gpu") else name
+
+
+def _device_index(pieces: list[str]) -> int | None:
+    return None if not pieces or pieces[0] == "*" else int(pieces[0])
 
 
 @lru_cache(maxsize=1024)
