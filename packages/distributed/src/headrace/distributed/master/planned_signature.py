@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from headrace.distributed.native.endpoint import Endpoint
 from headrace.distributed.native.step import Step
@@ -18,6 +19,15 @@ class Names:
     feeds: tuple[str, ...]
     fetches: tuple[str, ...]
     targets: tuple[str, ...]
+
+
+@dataclass
+class _Part:
+    """What one task has of a plan."""
+
+    graph_def: bytes
+    sends: list[tuple[int, str]] = field(default_factory=list)  # edge, receiver ("": the master)
+    peers: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -41,13 +51,21 @@ class PlannedSignature:
         """The tasks that take part, in the order of the plan."""
         return tuple(part.task for part in self.plan.partition)
 
+    @cached_property
+    def _parts(self) -> dict[str, _Part]:
+        parts = {part.task: _Part(part.graph_def) for part in self.plan.partition}
+        for edge in self.plan.edge:
+            source, target = edge.send_task, edge.recv_task
+            if source:
+                parts[source].sends.append((edge.id, target))
+            if source and target:
+                parts[source].peers.add(target)
+                parts[target].peers.add(source)
+        return parts
+
     def peers_of(self, task: str) -> list[str]:
         """Returns the tasks that a task sends to or receives from."""
-        found = set()
-        for edge in self.plan.edge:
-            if task in (edge.send_task, edge.recv_task):
-                found |= {edge.send_task, edge.recv_task}
-        return sorted(found - {"", task})
+        return sorted(self._parts[task].peers)
 
     def register_request(
         self, session: int, task: str, instances: Mapping[str, TaskInstance]
@@ -57,14 +75,13 @@ class PlannedSignature:
         Args:
           instances: by name, of all tasks that take part.
         """
-        request = RegisterGraphRequest(session=session, signature=self.number)
-        for part in self.plan.partition:
-            if part.task == task:
-                request.graph_def = part.graph_def
-        for edge in self.plan.edge:
-            if edge.send_task == task:
-                receiver = instances[edge.recv_task].incarnation if edge.recv_task else 0
-                request.destination.add(edge=edge.id, incarnation=receiver)
+        part = self._parts[task]
+        request = RegisterGraphRequest(
+            session=session, signature=self.number, graph_def=part.graph_def
+        )
+        for edge, receiver in part.sends:
+            incarnation = instances[receiver].incarnation if receiver else 0
+            request.destination.add(edge=edge, incarnation=incarnation)
         request.peer.extend(instances[peer] for peer in self.peers_of(task))
         return request
 
