@@ -1,6 +1,6 @@
 """Traces of several tasks become one, on one clock, with the transfers between them."""
 
-from headrace.distributed.traces.merge_traces import TaskTrace, merge_traces
+from headrace.distributed.traces.merge_traces import merge_traces
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.run_pb2 import RunMetadata
 
@@ -34,12 +34,11 @@ def _trace(task: str, name: str, *times: tuple[int, int]) -> bytes:
 
 def _merged(offset_ns: int, graphs: bool = False) -> RunMetadata:
     partitions = [_partition(PS, "_Send", "w/_send"), _partition(WORKER, "_Recv", "w/_recv")]
-    traces = [
-        TaskTrace(_trace(PS, "w/_send", *[(t + offset_ns, 1000) for t in (1_000_000, 3_000_000)]),
-                  offset_ns),
-        TaskTrace(_trace(WORKER, "w/_recv", (1_500_000, 2000), (3_400_000, 2000))),
-    ]  # fmt: skip
-    return RunMetadata.FromString(merge_traces(traces, partitions, graphs))
+    sent = [(start + offset_ns, 1000) for start in (1_000_000, 3_000_000)]
+    traces = _trace(PS, "w/_send", *sent) + _trace(
+        WORKER, "w/_recv", (1_500_000, 2000), (3_400_000, 2000)
+    )
+    return RunMetadata.FromString(merge_traces(traces, partitions, {PS: offset_ns}, graphs))
 
 
 def test_transfers_lie_between_send_and_receive_on_the_masters_clock() -> None:
@@ -67,4 +66,4 @@ def test_partition_graphs_are_added_on_request() -> None:
 
 
 def test_a_task_without_a_trace_does_no_harm() -> None:
-    assert merge_traces([TaskTrace(b"")], []) == b""
+    assert merge_traces(b"", [], {}) == b""

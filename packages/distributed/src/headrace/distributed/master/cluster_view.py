@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from concurrent.futures import wait
 
 from headrace.distributed.master.worker_clients import WorkerClient
 from headrace.distributed.rpc.daemon_threads import DaemonThreads
 from headrace.distributed.rpc.deadline import Deadline
+from headrace.distributed.rpc.host import host_identity
 from headrace.formats import errors
 from headrace.formats.proto.device_pb2 import DeviceAttributes
 from headrace.formats.proto.worker_service_pb2 import GetStatusResponse
+
+_CLOCK_CALLS = 5
+
+
+def _same_machine(status: GetStatusResponse) -> bool:
+    here = host_identity().boot_id
+    return here != "" and here == status.boot_id
 
 
 class ClusterView:
@@ -103,6 +112,29 @@ class ClusterView:
             return self.clients[task].status(deadline)
         except errors.OpError:
             return None
+
+    def clock_offsets_ns(self, tasks: Sequence[str], deadline: Deadline) -> dict[str, int]:
+        """Asks tasks for the time.
+
+        Returns: by task, its wall clock minus this machine's, from the fastest of some calls; 0 for
+          a task of this machine, or one that does not answer.
+        """
+        calls = {t: self._threads.submit(self._clock_offset_ns, t, deadline) for t in tasks}
+        done, _ = wait(calls.values(), deadline.left_s + 0.1)
+        return {task: call.result() if call in done else 0 for task, call in calls.items()}
+
+    def _clock_offset_ns(self, task: str, deadline: Deadline) -> int:
+        fastest_ns, offset_ns = 1 << 62, 0
+        for _ in range(_CLOCK_CALLS):
+            asked_ns = time.time_ns()
+            status = self._ask(task, deadline)
+            took_ns = time.time_ns() - asked_ns
+            if status is None or not status.wall_clock_ns or _same_machine(status):
+                break
+            if 0 <= took_ns < fastest_ns:
+                fastest_ns = took_ns
+                offset_ns = status.wall_clock_ns - (asked_ns + took_ns // 2)
+        return offset_ns
 
     def devices(self, tasks: list[str]) -> list[DeviceAttributes]:
         """Returns what is known of the devices of tasks."""

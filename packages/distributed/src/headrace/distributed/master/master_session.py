@@ -31,6 +31,7 @@ from headrace.formats.proto.worker_service_pb2 import GetStatusResponse
 from headrace.formats.services import Planner
 
 _log = logging.getLogger("headrace.distributed")
+_CLOCKS_S = 2.0  # for tasks to tell the time
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,10 @@ class MasterSession:
         for task, instance in list(self._calls.instances.items()):
             if instance.incarnation == incarnation:
                 self._tell(machine.LinkLost(task, incarnation))
+
+    def clock_offsets_ns(self, signature: PlannedSignature) -> dict[str, int]:
+        """Returns the wall clocks of a signature's tasks minus this machine's."""
+        return self.view.clock_offsets_ns(signature.tasks, Deadline.after(_CLOCKS_S))
 
     # ---- the cluster
 

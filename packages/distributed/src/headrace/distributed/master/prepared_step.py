@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.distributed.master.planned_signature import PlannedSignature
 from headrace.distributed.native.step import Running, Step
-from headrace.distributed.traces.merge_traces import TaskTrace, merge_traces
+from headrace.distributed.traces.merge_traces import merge_traces
 from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
@@ -25,6 +25,8 @@ class StepOwner(Protocol):
     def settle(self, signature: PlannedSignature) -> None: ...
 
     def doubt(self, signature: PlannedSignature) -> None: ...
+
+    def clock_offsets_ns(self, signature: PlannedSignature) -> dict[str, int]: ...
 
 
 class PreparedStep:
@@ -104,7 +106,8 @@ class PreparedStep:
         graphs = [GraphDef.FromString(part.graph_def) for part in self.signature.plan.partition]
         if not traced:
             return RunMetadata(partition_graphs=graphs).SerializeToString()
-        return merge_traces([TaskTrace(trace)], graphs, with_graphs)
+        offsets_ns = self.session.clock_offsets_ns(self.signature)
+        return merge_traces(trace, graphs, offsets_ns, with_graphs)
 
     def with_fed(self, results: list[Any], values: Sequence[np.ndarray]) -> list[Any]:
         """Adds the fetches that are fed."""

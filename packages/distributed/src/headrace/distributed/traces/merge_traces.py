@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.run_pb2 import RunMetadata
-
-
-@dataclass(frozen=True)
-class TaskTrace:
-    """What one task traced.
-
-    Attributes:
-      metadata: its serialized RunMetadata.
-      clock_offset_ns: its wall clock minus the master's.
-    """
-
-    metadata: bytes
-    clock_offset_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,25 +21,27 @@ class _End:
 
 
 def merge_traces(
-    traces: Sequence[TaskTrace], partitions: Sequence[GraphDef], with_graphs: bool = False
+    metadata: bytes,
+    partitions: Sequence[GraphDef],
+    clock_offsets_ns: Mapping[str, int],
+    with_graphs: bool = False,
 ) -> bytes:
-    """Merges the traces of the tasks of one step.
+    """Puts the traces of the tasks of one step on one clock, and adds the transfers.
 
     The k-th run of a Send belongs to the k-th run of its Recv; between them is a transfer, which is
     recorded as TensorFlow does: a node `RecvTensor` of the receiving device.
 
     Args:
-      traces: one per task.
+      metadata: the serialized RunMetadata of the tasks, one after the other.
       partitions: the graphs that the tasks ran, by whose _Send and _Recv nodes transfers are found.
+      clock_offsets_ns: by task, its wall clock minus the master's.
       with_graphs: whether the result has them as partition_graphs.
     Returns: a serialized RunMetadata.
     """
-    merged = RunMetadata()
-    for trace in traces:
-        part = RunMetadata.FromString(trace.metadata)
-        for stats in _node_stats(part):
-            _shift(stats, -trace.clock_offset_ns)
-        merged.MergeFrom(part)
+    merged = RunMetadata.FromString(metadata)
+    for task, offset_ns in clock_offsets_ns.items():
+        for stats in _node_stats(merged, task):
+            _shift(stats, -offset_ns)
     _add_transfers(merged, partitions)
     if with_graphs:
         del merged.partition_graphs[:]
@@ -60,9 +49,10 @@ def merge_traces(
     return merged.SerializeToString()
 
 
-def _node_stats(metadata: RunMetadata) -> Iterator[Any]:
+def _node_stats(metadata: RunMetadata, task: str) -> Iterator[Any]:
     for device in metadata.step_stats.dev_stats:
-        yield from device.node_stats
+        if device.device.startswith(f"{task}/"):
+            yield from device.node_stats
 
 
 def _shift(stats: Any, by_ns: int) -> None:

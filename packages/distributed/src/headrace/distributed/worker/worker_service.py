@@ -67,7 +67,7 @@ class WorkerService:
 
     def get_status(self) -> GetStatusResponse:
         """Returns who this is, the ways to it, its devices, and who uses it."""
-        status = GetStatusResponse()
+        status = GetStatusResponse(wall_clock_ns=time.time_ns())
         self._links.describe(status, self._advertised_host)
         for i, wire in enumerate(self._worker.list_devices()):
             device = DeviceAttributes.FromString(wire)
