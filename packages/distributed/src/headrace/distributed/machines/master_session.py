@@ -188,7 +188,7 @@ class MasterSession:
         """Gives up the signatures and runs that wait for a task."""
         found: list[Instruction] = []
         for number, signature in list(self.signatures.items()):
-            if not signature.registering and name in signature.tasks:
+            if not signature.ready and name in signature.tasks:
                 found += self._fail(number, code, message)
         for run, number in list(self.runs.items()):
             if name in self.signatures[number].tasks:
@@ -233,7 +233,7 @@ class MasterSession:
         task.phase = Phase.DOUBTED
         found: list[Instruction] = []
         for signature in self.signatures.values():
-            if not signature.registering:
+            if not signature.ready:
                 found += self._ask(signature.tasks)
         for number in self.runs.values():
             found += self._ask(self.signatures[number].tasks)

@@ -112,17 +112,13 @@ class Links:
                     self._dialling.discard(incarnation)
                     self._changed.notify_all()
 
-    def wait_for(self, task: str, incarnation: int, deadline: Deadline) -> None:
-        """Waits until a task that dials has made its link.
-
-        Raises: UnavailableError.
-        """
+    def wait_for(self, incarnation: int, deadline: Deadline) -> bool:
+        """Waits until a task that dials has made its link. Returns: whether it has, in time."""
         with self._changed:
             while not self.has_link(incarnation):
                 if self._closed or not self._changed.wait(deadline.left_s):
-                    raise errors.UnavailableError(
-                        None, None, f"{task} has made no link to {self._me.task} in time"
-                    )
+                    return False
+            return True
 
     def accept_stream(
         self, requests: Iterator[bytes], context: grpc.ServicerContext

@@ -34,6 +34,7 @@ from headrace.formats.proto.worker_service_pb2 import (
 from headrace.formats.services import Worker
 
 _log = logging.getLogger("headrace.distributed")
+_PEER_DIALS_S = 1.0  # within which a peer makes its link, unless it was lost again
 
 
 class WorkerService:
@@ -86,7 +87,7 @@ class WorkerService:
         master = request.master
         check_session(request.session)
         check_instance(master)
-        self._links.wait_for(master.task, master.incarnation, deadline)
+        self._await_link(master, deadline)
         renamed = request.task not in ("", self.task)
         name = f"{master.task}@{master.address}" if renamed else master.task
         session = request.session
@@ -141,7 +142,7 @@ class WorkerService:
             master = self._masters.get(request.session)
         self._follow(instructions)
         if master is not None:
-            self._links.wait_for(master.task, master.incarnation, deadline)
+            self._await_link(master, deadline)
         missing = [p for p in request.peer if not self._links.has_link(p.incarnation)]
         tries = [self._threads.submit(self._link_peer, peer, deadline) for peer in missing]
         wait(tries, 0.8 * deadline.left_s)  # so that the answer is in time
@@ -167,8 +168,16 @@ class WorkerService:
             if self._links.endpoint.incarnation < peer.incarnation:
                 self._links.ensure(peer.task, peer.address, peer.incarnation, deadline)
         for peer in request.peer:
-            self._links.wait_for(peer.task, peer.incarnation, deadline)
+            self._await_link(peer, deadline)
         return number
+
+    def _await_link(self, peer: TaskInstance, deadline: Deadline) -> None:
+        """Waits for the link that a peer makes, and makes one where none comes.
+
+        Raises: AbortedError if it has been restarted; UnavailableError.
+        """
+        if not self._links.wait_for(peer.incarnation, deadline.at_most(_PEER_DIALS_S)):
+            self._links.ensure(peer.task, peer.address, peer.incarnation, deadline)
 
     def _register(
         self, request: RegisterGraphRequest, session: int, signature: int, deadline: Deadline
