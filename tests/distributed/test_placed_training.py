@@ -5,6 +5,7 @@ The tasks are in this process (in_process_cluster.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -85,9 +86,9 @@ OPTIMIZERS = {
 class Model:
     """A model under replica_device_setter."""
 
-    def __init__(self, name: str, optimizer: str = "descent") -> None:
+    def __init__(self, name: str, optimizer: str = "descent", resource: bool = False) -> None:
         self.graph = hr.Graph()
-        with self.graph.as_default():
+        with self.graph.as_default(), hr.variable_scope("", use_resource=resource):
             setter = hr.train.replica_device_setter(
                 ps_tasks=N_PS, worker_device="/job:worker/task:0"
             )
@@ -130,10 +131,13 @@ def test_the_partitions_of_a_table_are_on_the_servers_in_turn() -> None:
             assert [part.device for part in whole] == [f"/job:ps/task:{i}" for i in range(N_PS)]
 
 
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", MODELS)
-def test_rows_are_gathered_and_updated_where_their_partition_is(name, optimizer, cluster) -> None:
-    model = Model(name, optimizer)
+def test_rows_are_gathered_and_updated_where_their_partition_is(
+    name, optimizer, resource, cluster
+) -> None:
+    model = Model(name, optimizer, resource)
     by_task = nodes_of_task(model.plan())
     placed = {name: task for task, nodes in by_task.items() for name in nodes}
     graph_nodes = {node.name: node for node in model.graph.as_graph_def().node}
@@ -147,20 +151,21 @@ def test_rows_are_gathered_and_updated_where_their_partition_is(name, optimizer,
         read = [i.removesuffix("/read") for i in inputs if i.removesuffix("/read") in variables]
         if not read:
             continue
-        if kind == "GatherV2":
+        if kind in ("GatherV2", "ResourceGather"):
             assert task == variables[read[0]], node
             n_gathers += 1
-        elif kind.startswith(("Scatter", "SparseApply", "Assign", "Apply")):
+        elif re.match("(Resource)?(Scatter|SparseApply|Apply)|Assign", kind):
             assert task == variables[read[0]], node
             n_updates += 1
     assert n_gathers == len(variables)
     assert n_updates >= len(variables)
 
 
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", MODELS)
-def test_only_rows_and_their_ids_pass_between_tasks(name, optimizer, cluster) -> None:
-    model = Model(name, optimizer)
+def test_only_rows_and_their_ids_pass_between_tasks(name, optimizer, resource, cluster) -> None:
+    model = Model(name, optimizer, resource)
     for edge in model.plan().edge:
         if edge.tensor.startswith("^"):
             continue  # a control edge
@@ -171,12 +176,35 @@ def test_only_rows_and_their_ids_pass_between_tasks(name, optimizer, cluster) ->
         assert shape.ndims < 2 or shape.as_list()[1:] == [WIDTH], (edge.tensor, shape)
 
 
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("name", MODELS)
-def test_training_over_servers_gives_what_one_session_gives(name, optimizer, cluster) -> None:
-    expected_losses, expected = Model(name, optimizer).trained("")
-    losses, values = Model(name, optimizer).trained("tasks://worker/0")
+def test_training_over_servers_gives_what_one_session_gives(
+    name, optimizer, resource, cluster
+) -> None:
+    expected_losses, expected = Model(name, optimizer, resource).trained("")
+    losses, values = Model(name, optimizer, resource).trained("tasks://worker/0")
     assert losses[-1] < losses[0]
     np.testing.assert_allclose(losses, expected_losses, rtol=1e-5)
     for value, wanted in zip(values, expected, strict=True):
         np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+def test_what_a_worker_does_to_a_variable_is_done_where_the_variable_is(resource, cluster) -> None:
+    with hr.Graph().as_default() as graph, hr.variable_scope("", use_resource=resource):
+        with hr.device("/job:ps/task:1"):
+            v = hr.get_variable("v", [3], initializer=hr.zeros_initializer())
+        with hr.device("/job:worker/task:0"):
+            more = v.assign_add([1.0, 2.0, 3.0])
+            row = hr.scatter_add(v, [0], [5.0])
+            known = hr.is_variable_initialized(v)
+        begin = hr.global_variables_initializer()
+    with hr.Session("tasks://worker/0", graph=graph) as session:
+        assert not session.run(known)
+        session.run(begin)
+        session.run(more)
+        session.run(row)
+        assert session.run(known)
+    with hr.Session("tasks://observer/0", graph=graph) as session:
+        assert session.run(v).tolist() == [6.0, 2.0, 3.0]

@@ -47,6 +47,11 @@ def resource_variables(m: Any) -> None:
         perceptron(m, lambda m: m.train.MomentumOptimizer(0.1, 0.9))
 
 
+def adam_of_resources(m: Any) -> None:
+    with m.variable_scope("", use_resource=True):
+        adam(m)
+
+
 def synchronous(m: Any) -> None:
     perceptron(
         m,
@@ -140,6 +145,6 @@ def saved(m: Any) -> None:
 
 
 PROGRAMS = [
-    descent, adam, momentum_on_gpus, without_merging, resource_variables, synchronous, scopes,
-    partitioned, sampled, averages, control_flow, saved,
+    descent, adam, momentum_on_gpus, without_merging, resource_variables, adam_of_resources,
+    synchronous, scopes, partitioned, sampled, averages, control_flow, saved,
 ]  # fmt: skip

@@ -112,7 +112,8 @@ class AdamOptimizer(Optimizer):
         self._hyper = [hyper(v, n) for v, n in zip(self._given, names, strict=True)]
 
     def _arguments(self, var: Any, grad: Tensor, sparse: bool) -> list[Any]:
-        powers = [p.read_value() if _is_resource(p) else p.value() for p in self._powers]
+        # Not colocated with var: all variables share them.
+        powers = [p.value() for p in self._powers]
         return [*powers, *self._hyper, grad]
 
     def _apply(self, var: Any, grad: Tensor, indices: Tensor | None) -> Operation:

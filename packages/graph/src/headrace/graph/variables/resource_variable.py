@@ -125,7 +125,7 @@ class ResourceVariable(Variable):
 
     def read_value(self) -> Tensor:
         """Returns its value, read after the active control dependencies."""
-        with name_scope("Read"):
+        with name_scope("Read"), get_default_graph().device(self._handle.device):
             value = self._read()
         return op("Identity", value)
 

@@ -270,7 +270,7 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
             edge = ir.edges[node.first_input + k]
             dtype = node.source.input_dtypes[k]
             # A list of tensors or a dataset is memory of one process.
-            if ((dtype >= HR_REF or dtype == HR_RESOURCE
+            if ((_is_reference(dtype)
                  or (dtype == HR_VARIANT and ir.between_tasks))
                     and ir.nodes[edge.node].kind != NodeKind.FEED):
                 _join(group, edge.node, i)
@@ -293,6 +293,26 @@ cdef int _colocate(GraphIR ir, vector[int32_t]& group) except -1 nogil:
                 else:
                     _join(group, dereference(found).second, i)
     return 0
+
+
+cdef inline bint _is_reference(hr_dtype dtype) noexcept nogil:
+    return dtype >= HR_REF or dtype == HR_RESOURCE
+
+
+cdef bint _makes_state(GraphIR ir, int32_t i) noexcept nogil:
+    """Whether a node makes a reference or handle, instead of passing one on."""
+    cdef IRNode* node = &ir.nodes[i]
+    cdef int32_t k
+    cdef size_t o
+    if node.entry == NULL:
+        return False
+    for k in range(node.n_inputs):
+        if _is_reference(node.source.input_dtypes[k]):
+            return False
+    for o in range(node.source.output_dtypes.size()):
+        if _is_reference(node.source.output_dtypes[o]):
+            return True
+    return False
 
 
 cdef int _keep_loop_variables_together(GraphIR ir, vector[int32_t]& group,
@@ -321,20 +341,26 @@ cdef int _choose(GraphIR ir, bint soft, vector[int32_t]& group, vector[uint64_t]
     cdef int32_t i, root
     cdef IRNode* node
     cdef uint64_t mask
-    cdef vector[uint64_t] group_required, group_possible
+    cdef vector[uint64_t] group_required, group_possible, state_required
     group_required.assign(n, ~<uint64_t>0)
     group_possible.assign(n, ~<uint64_t>0)
+    state_required.assign(n, ~<uint64_t>0)
     for i in range(n):
         if not ir.nodes[i].removed:
             root = _root(group, i)
             group_required[root] &= required[i]
             group_possible[root] &= possible[i]
+            if _makes_state(ir, i):
+                state_required[root] &= required[i]
     for i in range(n):
         node = &ir.nodes[i]
         if node.removed:
             continue
         root = _root(group, i)
         mask = group_required[root] & group_possible[root]
+        if mask == 0 and soft:
+            # What uses a variable follows it, whatever device it requests, as in TensorFlow.
+            mask = state_required[root] & group_possible[root]
         if mask == 0 and soft:
             mask = group_possible[root]
         if mask == 0 and ir.tolerant:
