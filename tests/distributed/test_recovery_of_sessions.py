@@ -1,6 +1,6 @@
 """SessionManager, MonitoredSession and Supervisor while tasks of a cluster end and start again.
 
-The tasks are in this process (in_process_cluster.py). Modules: training/session_manager,
+The tasks are in this process (in_process_cluster.py). Of headrace.graph: training/session_manager,
 training/session_creators, training/living_state, training/attempts, training/monitored_session.
 """
 
