@@ -107,9 +107,13 @@ class Endpoint : public Receiver, public std::enable_shared_from_this<Endpoint> 
     std::lock_guard<std::mutex> hold(lock_);
     return closed_;
   }
-  size_t n_steps() {
+  // Steps and calls that run; waiting: those of which values have come, but no order to run.
+  void count_steps(size_t* running, size_t* waiting) {
     std::lock_guard<std::mutex> hold(lock_);
-    return steps_.size() + led_.size() + calls_.size();
+    *running = led_.size();
+    *waiting = 0;
+    for (auto& entry : steps_) ++*(entry.second->run ? running : waiting);
+    for (auto& entry : calls_) ++*(entry.second.step ? running : waiting);
   }
 
  private:
@@ -176,7 +180,7 @@ class Endpoint : public Receiver, public std::enable_shared_from_this<Endpoint> 
   void on_call_value(const LinkRef& link, const FrameHeader& header, Value&& value);
   void on_call(const LinkRef& link, const FrameHeader& header);
   void end_call(const LinkRef& link, const CallKey& call, MasterStep& step) noexcept;
-  Calls::iterator find_call(const LinkRef& link, const CallKey& key);
+  Calls::iterator find_call(Link& link, const CallKey& key);
   Call take_call(Calls::iterator found) noexcept;
   Call remove_call(const CallKey& key) noexcept;
 

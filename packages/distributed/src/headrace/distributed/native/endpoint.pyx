@@ -234,6 +234,9 @@ cdef class Endpoint:
         cdef CEndpoint* endpoint = self.check()
         cdef int64_t number
         other.check()
+        if other.incarnation == self.incarnation:
+            raise errors.InvalidArgumentError(
+                None, None, f"{self.name} and {other.name} have one incarnation, {self.incarnation}")
         with nogil:
             number = endpoint.add_local(other.endpoint)
         return number or None
@@ -313,7 +316,17 @@ cdef class Endpoint:
     @property
     def n_steps(self):
         """The number of steps and calls in progress."""
-        return self.check().n_steps()
+        cdef size_t running, waiting
+        self.check().count_steps(&running, &waiting)
+        return running
+
+    @property
+    def n_waiting(self):
+        """The number of steps and calls of which values have come, but no order to run. They are
+        dropped after a minute, or with the link that made them."""
+        cdef size_t running, waiting
+        self.check().count_steps(&running, &waiting)
+        return waiting
 
     # ---- the worker's side
 

@@ -120,10 +120,23 @@ inline int64_t Endpoint::add_local(const std::shared_ptr<Endpoint>& other) {
   auto there = std::make_shared<LocalLink>(other);
   here->pair(there, other);
   there->pair(here, shared_from_this());
-  if (!other->add_link(there, incarnation_, name_)) return 0;
-  if (!add_link(here, other->incarnation_, other->name_)) {
-    there->fail("the other side was stopped");
-    return 0;
+  here->peer = other->incarnation_;
+  here->peer_name = other->name_;
+  there->peer = incarnation_;
+  there->peer_name = name_;
+  // Both at once: a frame on one link would find no other.
+  std::scoped_lock hold(lock_, other->lock_);
+  if (closed_ || other->closed_) return 0;
+  here->number = ++last_link_;
+  there->number = ++other->last_link_;
+  links_[here->number] = here;
+  try {
+    other->links_[there->number] = there;
+    other->by_peer_[there->peer] = there;
+    by_peer_[here->peer] = here;
+  } catch (const std::bad_alloc&) {
+    here->dead = there->dead = true;  // found at the next tick, where they are known
+    throw;
   }
   return here->number;
 }

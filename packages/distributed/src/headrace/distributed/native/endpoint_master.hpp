@@ -156,6 +156,8 @@ inline void Endpoint::on_done(const LinkRef& link, const FrameHeader& header,
 
 // ---- calls of clients
 
+constexpr char kTooManyCalls[] = "it has more calls than may wait for their order or their end";
+
 inline void Endpoint::offer(int64_t callable, std::shared_ptr<const StepPlan> plan) {
   std::lock_guard<std::mutex> hold(lock_);
   callables_[callable].swap(plan);
@@ -167,15 +169,11 @@ inline void Endpoint::withdraw(int64_t callable) {
 }
 
 // Under the lock: the call of a client, perhaps a new one; calls_.end(): there are too many.
-inline Endpoint::Calls::iterator Endpoint::find_call(const LinkRef& link, const CallKey& key) {
+inline Endpoint::Calls::iterator Endpoint::find_call(Link& link, const CallKey& key) {
   auto found = calls_.find(key);
-  if (found != calls_.end()) return found;
-  if (link->early >= kMaxEarly) {
-    link->fail("it has more calls than may wait for their order to run or their end");
-    return found;
-  }
+  if (found != calls_.end() || link.early >= kMaxEarly) return found;
   found = calls_.emplace(key, Call()).first;
-  ++link->early;
+  ++link.early;
   return found;
 }
 
@@ -201,16 +199,18 @@ inline void Endpoint::on_call_value(const LinkRef& link, const FrameHeader& head
   {
     std::lock_guard<std::mutex> hold(lock_);
     if (closed_ || !links_.count(link->number)) return;
-    auto found = find_call(link, key);
-    if (found == calls_.end() || found->second.step) return;
-    Call& call = found->second;
+    auto found = find_call(*link, key);
     const int64_t bytes = value.empty() ? 0 : value.tensor.bytes;
-    if (call.values.size() >= kMaxCallValues) {
+    if (found == calls_.end()) {
+      problem = kTooManyCalls;
+    } else if (found->second.step) {
+      return;  // the call runs
+    } else if (found->second.values.size() >= kMaxCallValues) {
       problem = "it has sent more values for a call than there are feeds";
     } else if (early_bytes_ + bytes > waiting_limit()) {
       problem = "values that came before the order to run take half of the memory";
-    } else if (call.values.emplace(header.edge, std::move(value)).second) {
-      call.bytes += bytes;
+    } else if (found->second.values.emplace(header.edge, std::move(value)).second) {
+      found->second.bytes += bytes;
       early_bytes_ += bytes;
     }
   }
@@ -241,18 +241,22 @@ inline void Endpoint::on_call(const LinkRef& link, const FrameHeader& header) {
   const CallKey key{link->number, {header.session, header.step}};
   std::shared_ptr<const StepPlan> plan;
   std::unordered_map<int64_t, Value> given;
+  bool known;
   {
     std::lock_guard<std::mutex> hold(lock_);
     if (closed_ || !links_.count(link->number)) return;  // the loss is the answer
-    auto found = find_call(link, key);
-    if (found == calls_.end()) return;
-    if (found->second.step) return;  // the order came twice
-    auto callable = callables_.find(header.edge);
-    if (callable != callables_.end()) plan = callable->second;
-    given.swap(found->second.values);
-    early_bytes_ -= found->second.bytes;
-    found->second.bytes = 0;
+    auto found = find_call(*link, key);
+    known = found != calls_.end();
+    if (known) {
+      if (found->second.step) return;  // the order came twice
+      auto callable = callables_.find(header.edge);
+      if (callable != callables_.end()) plan = callable->second;
+      given.swap(found->second.values);
+      early_bytes_ -= found->second.bytes;
+      found->second.bytes = 0;
+    }
   }
+  if (!known) return link->fail(kTooManyCalls);
   std::vector<const Value*> values;
   std::shared_ptr<MasterStep> step;
   std::string problem;

@@ -125,7 +125,7 @@ cdef extern from "native/exchange.hpp" namespace "headrace::distributed" nogil:
         void withdraw(int64_t)
         const Memory* memory()
         cbool closed()
-        size_t n_steps()
+        void count_steps(size_t* running, size_t* waiting)
     shared_ptr[CEndpoint] make_endpoint(string name, uint64_t incarnation, hr_worker*,
                                         shared_ptr[void], int64_t, int64_t, uint64_t) except +
     cdef cppclass Arrival:
