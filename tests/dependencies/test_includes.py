@@ -13,7 +13,9 @@ EXTERN = re.compile(r'^\s*cdef\s+extern\s+from\s+["\'](?!<)([^"\']+)', re.M)
 SUFFIXES = (".h", ".hpp", ".c", ".cpp", ".pyx", ".pxd")
 INCLUDE = source_root(SHARED) / "headrace" / "formats" / "include"
 # Of the numeric libraries and Python, which stand outside this repository.
-OUTSIDE = re.compile(r"^(dnnl|oneapi/|numpy/|cblas|lapacke|Python\.h|omp\.h|std|math\.h|string\.h|unistd\.h)")
+OUTSIDE = re.compile(
+    r"^(dnnl|oneapi/|numpy/|cblas|lapacke|Python\.h|omp\.h|std|math\.h|string\.h|unistd\.h)"
+)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,7 +1,7 @@
 """SyncReplicasOptimizer between workers: averages, tokens, and a quorum that follows who lives.
 
-The workers are threads, the tasks are in this process (in_process_cluster.py). Modules:
-training/sync_replicas, training/sync_quorum, training/sync_hook.
+The workers are threads, the tasks are in this process (in_process_cluster.py). Of
+headrace.graph: training/sync_replicas, training/sync_quorum, training/sync_hook.
 """
 
 from __future__ import annotations
@@ -263,6 +263,23 @@ def test_workers_go_on_when_one_dies_with_a_token_and_take_it_in_again(cluster) 
     check_updates(state(cluster))
 
 
+def test_another_worker_takes_the_place_of_one_that_died(cluster) -> None:
+    chief, dies = started(Replica(0, (2, 2)), Replica(1, (2, 2)))
+    dies.progress()
+    dies.stop.set()
+    cluster.end("worker", 1)
+    dies.finish(DiedError)
+    wait_until(lambda: state_of_quorum(cluster) == 1, "one worker is dead")
+    (other,) = started(Replica(2, (2, 2)))
+    wait_until(lambda: state_of_quorum(cluster) == 0, "two workers again")
+    for worker in (chief, other):
+        worker.progress(10)
+    chief.stop.set()
+    for worker in (chief, other):
+        worker.finish()
+    check_updates(state(cluster))
+
+
 def test_the_chief_goes_on_alone_when_all_others_have_died(cluster) -> None:
     workers = started(*(Replica(i, (3, 3), last_step=150) for i in range(3)))
     for worker in workers:
@@ -310,10 +327,11 @@ def test_the_others_end_with_a_chief_that_finishes_first(cluster) -> None:
         worker.finish()
     check_updates(state(cluster))
     # a later run over the same parameter servers is not ended by this end
-    workers = started(*(Replica(i, (3, 3), own_steps=20) for i in range(2)))
-    for worker in workers:
+    chief, other = started(Replica(0, (3, 3)), Replica(1, (3, 3)))
+    other.progress(20)
+    chief.stop.set()
+    for worker in (chief, other):
         worker.finish()
-    assert len(workers[1].seen) > 3
     check_updates(state(cluster))
 
 

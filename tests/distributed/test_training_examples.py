@@ -7,42 +7,32 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
-from cluster_processes import PATIENCE_S, Cluster
+from cluster_processes import PATIENCE_S
+from example_jobs import (
+    SCRIPTS,
+    SMALL_LANGUAGE,
+    chief_losses,
+    losses_of_one_process,
+    own_steps,
+    run_job,
+    saved_step,
+)
+from test_digits import made_csv
 
 import headrace.graph as tf
 from headrace.formats.event_file import event_files, read_events
 from headrace.formats.proto.run_pb2 import RunMetadata
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-SCRIPTS = EXAMPLES / "distributed"
-sys.path[:0] = [str(EXAMPLES), str(SCRIPTS), str(EXAMPLES.parent / "tests" / "end_to_end")]
-import digits_data  # noqa: E402
-from test_digits import made_csv  # noqa: E402
-
 MODES = ([], ["--sync"])
-# Options that make a step take some milliseconds.
-SMALL_LANGUAGE = "--characters 60000 --words 300 --units 16 --time 8 --batch 8 --samples 20".split()
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     return made_csv(tmp_path_factory.mktemp("digits") / "digits.csv")
-
-
-def distributed_digits() -> ModuleType:
-    """Imports examples/distributed/digits.py; examples/digits.py has its name."""
-    spec = spec_from_file_location("distributed_digits", SCRIPTS / "digits.py")
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def launched(name: str, *arguments: object) -> str:
@@ -55,12 +45,6 @@ def launched(name: str, *arguments: object) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
-
-
-def own_steps(printed: str) -> list[int]:
-    """Returns: how many steps each worker made."""
-    found = re.findall(r"worker (\d): (\d+) steps of its own", printed)
-    return [int(steps) for _, steps in sorted(found)]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -98,12 +82,6 @@ def test_digits_learn_and_log_for_the_board(mode, data, tmp_path):
     assert len(shards) == 2  # one of each parameter server
 
 
-def saved_step(folder: Path) -> int:
-    """The step of the newest checkpoint; -1 without one."""
-    latest = tf.train.latest_checkpoint(str(folder))
-    return int(latest.rpartition("-")[2]) if latest else -1
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_interrupted_launch_continues_at_its_step(mode, data, tmp_path):
     line = [sys.executable, str(SCRIPTS / "digits.py"), "--launch", *mode, "--data", str(data)]
@@ -137,10 +115,8 @@ def interrupted(line: list[str], folder: Path, step: int) -> str:
 
 @pytest.mark.parametrize("mode", [*MODES, ["--sync", "--softmax", "full"]])
 def test_language_model_learns_with_a_part_of_its_variables_on_each_server(mode, tmp_path):
-    text = ["--text", EXAMPLES.parent / "packages" / "graph", *SMALL_LANGUAGE]
-    printed = launched(
-        "language_model.py", *mode, *text, "--steps", 300, "--logdir", tmp_path
-    )  # fmt: skip
+    rest = [*mode, *SMALL_LANGUAGE, "--steps", 300, "--logdir", tmp_path]
+    printed = launched("language_model.py", *rest)
     nats = float(re.search(r"([\d.]+) nats a held-out word", printed)[1])
     assert nats < 0.9 * np.log(300)  # knows more than the size of the vocabulary
     reader = tf.train.load_checkpoint(str(tmp_path))
@@ -158,67 +134,20 @@ def test_language_model_learns_with_a_part_of_its_variables_on_each_server(mode,
         assert len(servers) == 2, servers
 
 
-def test_synchronous_losses_are_those_of_one_process_with_all_batches(
-    make_cluster: Callable[..., Cluster], data, tmp_path
-):
-    steps, n_workers, logdir = 12, 2, tmp_path / "run"
+def test_synchronous_losses_are_those_of_one_process_with_all_batches(data, tmp_path):
+    steps, n_workers = 12, 2
+    line = [sys.executable, str(SCRIPTS / "digits.py"), "--sync", f"--data={data}"]
+    line += [f"--steps={steps}", "--log-every=1"]
     # A worker that takes the token of a slower one gives two gradients of a step instead: rare,
     # right, and not what is compared here.
     for attempt in range(5):
-        cluster = make_cluster(n_ps=1, n_workers=n_workers)
-        own = train_synchronously(cluster, data, logdir / str(attempt), steps)
+        logdir = tmp_path / str(attempt)
+        own = own_steps(run_job([*line, f"--logdir={logdir}"], tmp_path, 1, n_workers))
         if own == [steps] * n_workers:
             break
     else:
         pytest.fail(f"no attempt had {steps} steps of each worker; the last one {own}")
-    logged = chief_losses(logdir / str(attempt))
-    assert sorted(logged) == list(range(1, steps + 1))  # as the step is afterwards
-    expected = losses_of_one_process(data, logdir / str(attempt), steps, n_workers)
+    logged = chief_losses(logdir)
+    assert sorted(logged) == list(range(1, steps + 1))
+    expected = losses_of_one_process(data, logdir / "model.ckpt-0", steps, n_workers)
     np.testing.assert_allclose([logged[step] for step in sorted(logged)], expected, rtol=1e-4)
-
-
-def train_synchronously(cluster: Cluster, data: Path, logdir: Path, steps: int) -> list[int]:
-    """Returns: how many steps each worker made."""
-    hosts = [f"--{job}_hosts={','.join(tasks)}" for job, tasks in cluster.jobs.items()]
-    for job, tasks in cluster.jobs.items():
-        for i in range(len(tasks)):
-            cluster.start(
-                f"{job}:{i}", str(SCRIPTS / "digits.py"), *hosts, f"--job_name={job}",
-                f"--task_index={i}", "--sync", f"--data={data}", f"--logdir={logdir}",
-                f"--steps={steps}", "--log-every=1",
-            )  # fmt: skip
-    printed = ""
-    for i in range(len(cluster.jobs["worker"])):
-        assert cluster.wait(f"worker:{i}") == 0, cluster.output(f"worker:{i}")
-        printed += cluster.output(f"worker:{i}")
-    cluster.close()
-    return own_steps(printed)
-
-
-def chief_losses(logdir: Path) -> dict[int, float]:
-    """Returns: the logged losses of the chief's batches by step."""
-    found = {}
-    for path in event_files(logdir):
-        for event in read_events(path):
-            for value in event.summary.value:
-                if value.tag == "training/loss":
-                    found[event.step] = value.simple_value
-    return found
-
-
-def losses_of_one_process(data: Path, logdir: Path, steps: int, n_workers: int) -> list[float]:
-    """Returns: the losses of the chief's batches, trained on the batches of all workers."""
-    module = distributed_digits()
-    options = module.between_graph.parser("digits", "Digits.", steps, 64).parse_args([])
-    with tf.Graph().as_default(), tf.Session() as session:
-        step = tf.train.get_or_create_global_step()
-        model = module.build_model(options, *digits_data.read_digits(data))
-        update = model.optimizer.apply_gradients(model.gradients, global_step=step)
-        tf.train.Saver().restore(session, str(logdir / "model.ckpt-0"))
-        losses = []
-        for number in range(steps):
-            feeds = [model.feed(number, replica) for replica in range(n_workers)]
-            losses.append(session.run(model.loss, feeds[0]))
-            together = {key: np.concatenate([feed[key] for feed in feeds]) for key in feeds[0]}
-            session.run(update, together)
-    return losses

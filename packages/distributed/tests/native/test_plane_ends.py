@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from linked_endpoints import LATE_S, MEASURES_MEMORY, PLANES, SESSION, connect, exchanges, linked, sockets
+from linked_endpoints import (
+    LATE_S,
+    MEASURES_MEMORY,
+    PLANES,
+    SESSION,
+    connect,
+    exchanges,
+    linked,
+    sockets,
+)
 
 from headrace.distributed.native.endpoint import Endpoint, Exchange, Running, Step, Stream
 from headrace.formats import errors
