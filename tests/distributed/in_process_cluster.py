@@ -123,7 +123,11 @@ class ClusterSession:
                 for part in plan.partition:
                     self._check(part.task)
                     worker = self._tasks[part.task][1].worker
-                    numbers[part.task] = worker.register(self._name, part.graph_def)
+                    try:
+                        numbers[part.task] = worker.register(self._name, part.graph_def)
+                    except errors.OpError:
+                        self._check(part.task)
+                        raise
                 self._prepared[key] = PreparedStep(self, plan, numbers)
         return self._prepared[key]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import headrace.graph as hr
 
-PATIENCE_S = 12.0  # for what takes milliseconds on an idle machine
+PATIENCE_S = 90.0  # for what takes milliseconds on an idle machine
 
 
 def wait_until(what: Callable[[], Any], message: str) -> Any:

@@ -6,6 +6,7 @@ headrace.graph: training/sync_replicas, training/sync_quorum, training/sync_hook
 
 from __future__ import annotations
 
+import random
 import threading
 from typing import Any
 
@@ -15,6 +16,7 @@ from in_process_cluster import DiedError, InProcessCluster
 from synchronous_model import PATIENCE_S, Model, Replica, wait_until
 
 import headrace.graph as hr
+from headrace.graph.training import sync_hook
 from headrace.graph.training.sync_hook import SyncReplicasHook
 from headrace.graph.training.sync_quorum import Quorum
 
@@ -280,6 +282,89 @@ def test_another_worker_takes_the_place_of_one_that_died(cluster) -> None:
     check_updates(state(cluster))
 
 
+class FakeRuns:
+    """The operations of a quorum, and a session that records which were run."""
+
+    def __init__(self, n_workers: int, replicas: int, n_dead: int = 0) -> None:
+        self.worker, self.n_workers = ("worker", 0), n_workers
+        self.replicas_to_aggregate, self.tokens_per_step = replicas, max(n_workers, replicas)
+        self.dead, self.live, self.changes = n_dead, [0], list[int]()
+        self.done: list[str] = []
+
+    n_missing = Quorum.n_missing
+    n_dead, n_changes, change = "n_dead", "n_changes", "change"
+    add_dead, remove_dead, fill_in, token = "add_dead", "remove_dead", "fill_in", "token"
+
+    def run(self, what: str) -> Any:
+        if what in ("add_dead", "remove_dead", "fill_in", "token"):
+            self.done.append(what)
+        answers = {"n_dead": self.dead, "n_changes": len(self.changes)}
+        return self.changes.pop(0) if what == "change" else answers.get(what)
+
+
+class Looks:
+    """A coordinator that lets a watch look, changes who lives, and ends it after the last look."""
+
+    def __init__(self, runs: FakeRuns, *looks: tuple[list[int], list[int]]) -> None:
+        self._runs, self._looks = runs, list(looks)
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        pass
+
+    def should_stop(self) -> bool:
+        return not self._looks
+
+    def wait_for_stop(self, timeout: float) -> bool:
+        if not self._looks:
+            return True
+        self._runs.live, self._runs.changes = self._looks.pop(0)
+        return False
+
+
+@pytest.mark.parametrize(
+    ("runs", "begin", "looks", "expected"),
+    [
+        # A worker that was never seen is waited for; one that was seen is made up for.
+        (FakeRuns(2, 2), [0], [([0], [])], []),
+        (FakeRuns(2, 2), [0, 1], [([0], [])], ["add_dead", "fill_in"]),
+        (
+            FakeRuns(2, 2),
+            [0, 1],
+            [([0], []), ([0, 1], [2])],
+            ["add_dead", "fill_in", "remove_dead", "token"],
+        ),
+        # Who leaves is not alive, even if its server answers.
+        (FakeRuns(2, 2), [0, 1], [([0, 1], [-2])], ["add_dead", "fill_in"]),
+        # Who comes and leaves, or dies, between two looks may have taken a token.
+        (FakeRuns(2, 2), [0], [([0], [2, -2])], ["add_dead", "fill_in"]),
+        (FakeRuns(2, 2), [0], [([0], [2])], ["add_dead", "fill_in"]),
+        (
+            FakeRuns(2, 2, n_dead=1),
+            [0],
+            [([0], [2])],
+            ["remove_dead", "token", "add_dead", "fill_in"],
+        ),
+        # Backup workers die first; the dead of an earlier watch are not counted twice or forgotten.
+        (FakeRuns(3, 2), [0, 1, 2], [([0, 1], [])], ["add_dead"]),
+        (FakeRuns(3, 3, n_dead=1), [0, 1], [([0], [])], ["add_dead", "fill_in"]),
+        (FakeRuns(3, 3, n_dead=1), [0, 1], [([0, 1, 2], [3])], ["remove_dead", "token"]),
+        (FakeRuns(3, 3, n_dead=2), [0, 1, 2], [], ["remove_dead"] * 2 + ["token"] * 2),
+        # Another takes the place of the dead.
+        (
+            FakeRuns(2, 2),
+            [0, 1],
+            [([0], []), ([0, 2], [3])],
+            ["add_dead", "fill_in", "remove_dead", "token"],
+        ),
+    ],
+)
+def test_the_watch_makes_up_for_each_token_that_may_be_lost(runs, begin, looks, expected) -> None:
+    runs.live = begin
+    watch = sync_hook._Watch(runs, Looks(runs, *looks), runs, lambda job: runs.live)
+    watch.run()
+    assert runs.done == expected
+
+
 def test_the_chief_goes_on_alone_when_all_others_have_died(cluster) -> None:
     workers = started(*(Replica(i, (3, 3), last_step=150) for i in range(3)))
     for worker in workers:
@@ -372,3 +457,35 @@ def test_a_restarted_parameter_server_brings_all_back_to_the_checkpoint(cluster,
 
 def state_of_quorum(cluster: InProcessCluster) -> int:
     return state(cluster)["n_dead"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_training_goes_on_whoever_dies_and_comes_back(seed, cluster) -> None:
+    dice = random.Random(seed)
+    alive: dict[int, Replica] = {
+        r.task: r for r in started(*(Replica(i, (3, 3)) for i in range(3)))
+    }
+    chiefs_lost = 0
+    for _ in range(12):
+        task = dice.randrange(3)
+        if task in alive:
+            dies = alive.pop(task)
+            dies.stop.set()
+            cluster.end("worker", task)
+            dies.finish(DiedError)
+            chiefs_lost += task == 0
+        else:
+            cluster.start("worker", task)
+            alive.update({r.task: r for r in started(Replica(task, (3, 3)))})
+        if 0 in alive:
+            for worker in alive.values():
+                worker.progress(dice.choice([1, 5, 20]))
+    if 0 not in alive:
+        cluster.start("worker", 0)
+        alive.update({r.task: r for r in started(Replica(0, (3, 3)))})
+    alive[0].progress(5)
+    alive[0].stop.set()
+    for worker in alive.values():
+        worker.finish()
+        assert worker.seen == sorted(worker.seen)
+    check_updates(state(cluster), n_lost=chiefs_lost)

@@ -24,6 +24,7 @@ from headrace.graph.framework.scopes import (
     name_scope,
 )
 from headrace.graph.typing.aliases import DTypeLike, TensorLike, VariableLike
+from headrace.graph.variables.save_slice_info import share_slice
 from headrace.graph.variables.variable import Variable, trainable_variables
 from headrace.graph.variables.variable_scope import get_variable_scope
 
@@ -216,6 +217,7 @@ class Optimizer:
             scope = f"{outer}/{var.op.name}/" if outer else f"{var.op.name}/"
             with name_scope(None), name_scope(scope), colocate_with(var.op):
                 slots[_key(var)] = _slot_variable(var, op_name, value)
+                share_slice(var, slots[_key(var)])
         return slots[_key(var)]
 
     def _shared(self, name: str, value: TensorLike, like: Any) -> Any:

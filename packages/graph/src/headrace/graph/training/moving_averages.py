@@ -20,6 +20,7 @@ from headrace.graph.framework.scopes import (
 from headrace.graph.typing.aliases import TensorLike, VariableLike
 from headrace.graph.variables.get_variable import get_variable
 from headrace.graph.variables.initializers import zeros_initializer
+from headrace.graph.variables.save_slice_info import share_slice
 from headrace.graph.variables.variable import Variable
 from headrace.graph.variables.variable_collections import (
     moving_average_variables,
@@ -140,6 +141,7 @@ class ExponentialMovingAverage:
                         validate_shape=value.get_shape().is_fully_defined(),
                         collections=[GraphKeys.GLOBAL_VARIABLES],
                     )
+                share_slice(value, average)
                 collection = get_default_graph().get_collection_ref(
                     GraphKeys.MOVING_AVERAGE_VARIABLES
                 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from headrace.formats.errors import OpError
@@ -72,7 +72,7 @@ class SyncReplicasHook(SessionRunHook):
         self._runner.create_threads(
             session, coord=_UntilClosed(coord, session), daemon=True, start=True
         )
-        live_tasks = getattr(session._service, "live_tasks", None)
+        live_tasks = getattr(getattr(session, "_service", None), "live_tasks", None)
         if live_tasks is not None:
             _Watch(session, coord, self._quorum, live_tasks).start()
 
@@ -116,7 +116,8 @@ class _UntilClosed:
         return self._coord.wait_for_stop(timeout)
 
     def request_stop(self, ex: Any = None) -> None:
-        if not self._session._closed and not self._coord.should_stop():
+        closed = getattr(self._session, "_closed", False)
+        if not closed and not self._coord.should_stop():
             self._coord.request_stop(ex)
 
 
@@ -145,21 +146,28 @@ class _Watch(threading.Thread):
         self._job = "worker" if self._chief[0] in ("chief", "master") else self._chief[0]
         self._seen: set[_Worker] = set()
         self._left: set[_Worker] = set()
+        self._alive: set[_Worker] = set()
+        self._counted = 0  # dead workers
+        self._n_others = 0  # of these, those that a watch before this one has seen
         coord.register_thread(self)
 
     def run(self) -> None:
         """Watches until a stop is requested or the session fails: the training loop notices too."""
         try:
-            # What the watch of a chief that died has counted.
-            counted = known = int(self._session.run(self._quorum.n_dead))
-            while not self._coord.should_stop():
-                self._read_changes()
-                live = self._live_workers() - self._left
-                self._seen |= live | self._left
-                n_dead = len(self._seen - live)
-                known = min(known, max(0, self._quorum.tokens_per_step - len(live)))
-                counted = self._count(counted, max(n_dead, known), live)
-                self._coord.wait_for_stop(_POLL_S)
+            # What the watch of a chief that died has counted: it saw workers that this one has not.
+            self._n_others = self._counted = int(self._session.run(self._quorum.n_dead))
+            for _ in self._changes():  # from before: who joined lives, or is not there
+                pass
+            self._seen = self._live_workers()
+            self._count(self._seen)
+            while not self._coord.wait_for_stop(_POLL_S):
+                # One after the other: who joined and died since may have taken a token.
+                alive = set(self._alive)
+                for worker, joins in self._changes():
+                    (self._left.discard if joins else self._left.add)(worker)
+                    (alive.add if joins else alive.discard)(worker)
+                    self._count(alive)
+                self._count(self._live_workers() - self._left)
         except (OpError, RuntimeError) as error:  # RuntimeError: the session is closed
             if not self._coord.should_stop():
                 logging.info("Workers are no longer watched: %s", error)
@@ -168,23 +176,29 @@ class _Watch(threading.Thread):
         jobs = {self._job, self._chief[0]}
         return {(job, task) for job in jobs for task in self._live_tasks(job)}
 
-    def _read_changes(self) -> None:
-        """Learns who left and who joined; no other thread takes what they put into the queue."""
+    def _changes(self) -> Iterator[tuple[_Worker, bool]]:
+        """Yields who left (False) or joined; no other thread takes them from their queue."""
         for _ in range(int(self._session.run(self._quorum.n_changes))):
             change = int(self._session.run(self._quorum.change))
-            worker = (self._job, abs(change) - 1)
-            (self._left.add if change < 0 else self._left.discard)(worker)
+            yield (self._job, abs(change) - 1), change > 0
 
-    def _count(self, counted: int, n_dead: int, live: set[_Worker]) -> int:
-        """Changes the number of dead workers; returns the new one."""
+    def _count(self, alive: set[_Worker]) -> None:
+        """Sets the number of dead workers, and makes up for the tokens that they may hold."""
+        self._alive = alive = set(alive)
+        self._n_others = max(0, self._n_others - len(alive - self._seen))
+        self._seen |= alive
+        # Others may have taken the place of the dead.
+        most = max(0, self._quorum.n_workers - len(alive))
+        n_dead = min(len(self._seen - alive) + self._n_others, most)
+        counted, self._counted = self._counted, n_dead
         if n_dead == counted:
-            return counted
+            return
         run, quorum = self._session.run, self._quorum
         missing, before = quorum.n_missing(n_dead), quorum.n_missing(counted)
         needed = quorum.replicas_to_aggregate - missing
         logging.warning(
             "Workers that are dead or have left: %d; live: %s; an average takes %d gradients",
-            n_dead, ", ".join(f"/job:{job}/task:{task}" for job, task in sorted(live)), needed,
+            n_dead, ", ".join(f"/job:{job}/task:{task}" for job, task in sorted(alive)), needed,
         )  # fmt: skip
         for _ in range(counted, n_dead):
             run(quorum.add_dead)
@@ -194,4 +208,3 @@ class _Watch(threading.Thread):
             run(quorum.remove_dead)
         for _ in range(n_dead, counted):
             run(quorum.token)
-        return n_dead

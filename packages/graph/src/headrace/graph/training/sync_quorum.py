@@ -31,14 +31,15 @@ from headrace.graph.ops.synchronisation.accumulators import ConditionalAccumulat
 # and then fills in for the take that waits already: a 0 that counts as one gradient. Where that
 # take ended in the meantime, the fill-in counts in the next one: one average is of fewer gradients,
 # but of at least 1. A worker comes back: `dead` is lowered first, then tokens of the present step
-# are added, since those of this step may have been counted before.
+# are added, since those of this step may have been counted before. The watch learns of each that
+# comes, from `members`, so that it also makes up for one that has died again since it last looked.
 #
 # Nothing is applied twice: accumulators drop what is older than their last take, and a take empties
 # them. What a take of a chief that died has taken is lost, and its step is done again.
 #
 # Queues are the counters, since a queue needs no initial value: a chief that starts again finds
-# them as they were, and no worker has to wait until they are initialised. A worker that leaves says
-# so in `members` (its task plus 1, negative): its server may go on to answer.
+# them as they were, and no worker has to wait until they are initialised. In `members` a worker
+# says that it comes (its task plus 1) or leaves (negative): its server may go on to answer.
 
 _LATEST = 2**63 - 1  # a step that is never stale
 
@@ -49,7 +50,7 @@ class Quorum:
     Args:
       global_step: variable that counts the updates.
       replicas_to_aggregate: number of gradients in an average while all workers live.
-      tokens_per_step: number of tokens of a step while all workers live.
+      n_workers: number of workers.
       local_step: the worker's variable with the step of its gradients, on the worker's device.
       shared_name: begin of the names under which workers share the counters.
     """
@@ -58,12 +59,13 @@ class Quorum:
         self,
         global_step: Any,
         replicas_to_aggregate: int,
-        tokens_per_step: int,
+        n_workers: int,
         local_step: Any,
         shared_name: str,
     ) -> None:
         self.replicas_to_aggregate = replicas_to_aggregate
-        self.tokens_per_step = tokens_per_step
+        self.n_workers = n_workers
+        self.tokens_per_step = max(n_workers, replicas_to_aggregate)
         self._global_step = global_step
         self._local_step = local_step
         own = DeviceSpec.from_string(local_step.device)

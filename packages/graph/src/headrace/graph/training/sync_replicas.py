@@ -70,7 +70,6 @@ class SyncReplicasOptimizer(Optimizer):
         self._opt = opt
         self._replicas_to_aggregate = replicas_to_aggregate
         self._total_num_replicas = total
-        self._tokens_per_step = max(total, replicas_to_aggregate)
         self._variable_averages = variable_averages
         self._variables_to_average = variables_to_average
         self._gradients_applied = False
@@ -120,7 +119,7 @@ class SyncReplicasOptimizer(Optimizer):
             self._quorum = Quorum(
                 global_step,
                 self._replicas_to_aggregate,
-                self._tokens_per_step,
+                self._total_num_replicas,
                 local_step,
                 shared_name=f"{pairs[0][1].name}/{self._name}",
             )

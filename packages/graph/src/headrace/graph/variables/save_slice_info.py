@@ -69,3 +69,20 @@ def parse_slice_spec(spec: str) -> tuple[list[int], list[int], list[int]]:
     if len(parts) != len(shape) or any(len(part) != 2 for part in parts):
         raise ValueError(f"expected a shape and a slice such as '4 5 0,2:-', not {spec!r}")
     return [int(d) for d in shape], [start for start, _ in parts], [n for _, n in parts]
+
+
+def share_slice(variable: Any, slot: Any) -> None:
+    """Makes the slot of a part of a partitioned variable the same part of a partitioned slot.
+
+    Checkpoints then have one whole slot, which other partitions restore.
+
+    Args:
+      slot: a variable of the shape of `variable`, whose name continues the name of `variable`.
+    """
+    info = getattr(variable, "_save_slice_info", None)
+    if info is None:
+        return
+    name = slot.op.name[len(variable.op.name) + 1 :]
+    slot._set_save_slice_info(
+        SaveSliceInfo(f"{info.full_name}/{name}", info.full_shape, info.var_offset, info.var_shape)
+    )
