@@ -103,6 +103,27 @@ def test_one_checkpoint_of_every_n_hours_is_kept_for_good(tmp_path, monkeypatch)
     assert left == {"m-3.index", "m-6.index", "m-7.index"}
 
 
+def test_slots_are_restored_into_another_number_of_parts(tmp_path):
+    def trained(n_parts: int, steps: int, path: str | None) -> tuple[np.ndarray, str]:
+        with hr.Graph().as_default(), hr.Session() as session:
+            parts = hr.fixed_size_partitioner(n_parts)
+            w = hr.get_variable("w", [6, 2], partitioner=parts, initializer=hr.ones_initializer())
+            rows = hr.nn.embedding_lookup(w, [0, 3, 3, 5], partition_strategy="div")
+            train = hr.train.AdagradOptimizer(0.5).minimize(hr.reduce_sum(rows * rows))
+            saver = hr.train.Saver()
+            session.run(hr.global_variables_initializer())
+            if path:
+                saver.restore(session, path)
+            for _ in range(steps):
+                session.run(train)
+            return session.run(hr.convert_to_tensor(w)), saver.save(session, str(tmp_path / "s"))
+
+    expected, _ = trained(1, 4, None)
+    _, path = trained(2, 2, None)
+    found, _ = trained(3, 2, path)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
 def test_restore_names_a_variable_that_the_checkpoint_lacks(tmp_path):
     v = hr.Variable([1.0], name="v")
     saver = hr.train.Saver({"v": v})
