@@ -5,7 +5,6 @@ Modules: native/endpoint.
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -50,7 +49,7 @@ def test_a_peer_that_answers_nothing_is_lost() -> None:
 
 
 def test_a_peer_that_does_not_read_is_lost() -> None:
-    a = Endpoint("/job:a", 11, **SHORT)
+    a = Endpoint("/job:a", 11, heartbeat_s=0.05, dead_after_s=3.0)
     ours, theirs = sockets("uds")
     a.add_socket(ours.detach(), 22, "/job:b", False)
     exchange = a.open_exchange(1, 1, [(0, 22)], [(22, "/job:b")])
@@ -147,9 +146,9 @@ def test_a_killed_peer_is_lost_at_once() -> None:
 def test_a_process_that_was_stopped_itself_does_not_blame_its_peers() -> None:
     # The peer speaks only when it is asked, as one whose heartbeat is much longer.
     ours, theirs = sockets("uds")
-    with child(theirs, 2.0) as process, ours:
+    with child(theirs, 5.0) as process, ours:
         process.send_signal(signal.SIGSTOP)
-        time.sleep(2.5)  # beyond its limit, in which it heard nothing
+        time.sleep(5.5)  # beyond its limit, in which it heard nothing
         process.send_signal(signal.SIGCONT)
         # It is heard again: its first ping comes after half of the limit without an answer.
         ours.settimeout(LATE_S)
@@ -163,15 +162,16 @@ def test_a_process_that_was_stopped_itself_does_not_blame_its_peers() -> None:
 
 
 def test_an_idle_endpoint_uses_no_time() -> None:
+    threads = Path("/proc/self/task")
+    others = {task.name for task in threads.iterdir()}  # of other tests, and the main thread
     with linked("tcp") as (a, _):
         exchanges(a, _)
-        threads = Path("/proc/self/task")
 
         def switches() -> int:
             return sum(
                 int(line.split()[1])
                 for task in threads.iterdir()
-                if int(task.name) != os.getpid()
+                if task.name not in others
                 for line in (task / "status").read_text().splitlines()
                 if line.startswith("voluntary_ctxt_switches")
             )
