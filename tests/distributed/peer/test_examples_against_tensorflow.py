@@ -60,9 +60,11 @@ def on_headrace(name: str, logdir: Path, *arguments: object) -> str:
 def on_tensorflow(folder: Path, name: str, logdir: Path, *arguments: object) -> str:
     line = [PYTHON, "-W", "ignore", str(folder / name), *map(str, arguments), f"--logdir={logdir}"]
     env = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_USE_LEGACY_KERAS": "1", "PYTHONPATH": ""}
-    # A worker that comes before the chief is ready sleeps for 30 s.
-    ready = lambda: saved_step_of(logdir) >= 0  # noqa: E731
-    return run_job(line, logdir / "printed", 2, 2, env, ready)
+
+    def chief_trains() -> bool:  # a worker that comes earlier sleeps for 30 s
+        return "step/s" in (logdir / "printed" / "worker-0.log").read_text()
+
+    return run_job(line, logdir / "printed", 2, 2, env, chief_trains)
 
 
 @pytest.mark.parametrize("mode", [[], ["--sync"], ["--sync", "--softmax", "full"]])
