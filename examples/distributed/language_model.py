@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--time", type=resumable.whole(1), default=20, help="words in a row (20)")
     add("--softmax", choices=("sampled", "full"), default="sampled")
     add("--samples", type=resumable.whole(1), default=512, help="words of a sampled softmax (512)")
-    add("--rate", type=resumable.positive, default=0.2, help="of Adagrad (0.2)")
+    add("--rate", type=resumable.positive, default=1.0, help="of Adagrad (1)")
     options = parser.parse_args(arguments)
     if options.launch:
         return between_graph.launch(options)

@@ -34,7 +34,7 @@ class Progress:
 
     def show(self, step: int, loss: float) -> None:
         self._bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-        self._bar.update(max(0, step - self._bar.n))
+        self._bar.update(max(0, min(step, self._bar.total) - self._bar.n))
 
     def __enter__(self) -> Progress:
         return self
