@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -42,7 +43,9 @@ struct WorkerRun {
   int64_t number = 0;
   hr_run_done done = nullptr;
   void* argument = nullptr;
+  PoolCall call;                 // while it waits for a thread of a pool
   std::atomic<int32_t> pins{0};  // threads that cancel it
+  uint64_t asked = 0;            // the last request to end runs that has reached it
 
   WorkerRun(size_t n_frames) : state(n_frames, 0) {}
 };
@@ -56,6 +59,7 @@ struct WorkerRuns {
   std::unordered_multimap<int64_t, WorkerRun*> running;
   std::condition_variable ended;
   int64_t last = 0;
+  uint64_t last_request = 0;
   bool closed = false;
 
   int64_t add(std::shared_ptr<WorkerPartition> partition) {
@@ -78,13 +82,19 @@ struct WorkerRuns {
     return partition;
   }
 
-  // False: the worker is closed, or memory is exhausted.
-  bool enter(WorkerRun* run) noexcept {
+  // HR_CANCELLED: the worker is closed; HR_RESOURCE_EXHAUSTED: there is no memory.
+  hr_code enter(WorkerRun* run) noexcept {
     std::lock_guard<std::mutex> hold(lock);
+    if (closed) return HR_CANCELLED;
     try {
-      if (!closed) running.emplace(run->number, run);
-    } catch (const std::bad_alloc&) { return false; }
-    return !closed;
+      running.emplace(run->number, run);
+    } catch (const std::bad_alloc&) { return HR_RESOURCE_EXHAUSTED; }
+    run->asked = last_request;
+    return HR_OK;
+  }
+  void close() noexcept {
+    std::lock_guard<std::mutex> hold(lock);
+    closed = true;
   }
   // Afterwards nobody accesses the run.
   void leave(WorkerRun* run) {
@@ -100,17 +110,25 @@ struct WorkerRuns {
     }
     while (run->pins.load(std::memory_order_acquire)) std::this_thread::yield();
   }
-  // The runs of a number, of a partition, or (null, -1) all; pinned.
-  std::vector<WorkerRun*> pinned(const WorkerPartition* partition, int64_t number) {
-    std::vector<WorkerRun*> found;
+  // A number for a request to end runs that are in progress now.
+  uint64_t new_request() noexcept {
     std::lock_guard<std::mutex> hold(lock);
-    for (auto& entry : running) {
-      if (partition && entry.second->partition.get() != partition) continue;
-      if (number >= 0 && entry.first != number) continue;
-      entry.second->pins.fetch_add(1, std::memory_order_relaxed);
-      found.push_back(entry.second);
+    return ++last_request;
+  }
+  // The next run of a number, of a partition, or (null, -1) of all, that a request has not reached;
+  // pinned. Null: there is none.
+  WorkerRun* pin_next(const WorkerPartition* partition, int64_t number, uint64_t request) noexcept {
+    std::lock_guard<std::mutex> hold(lock);
+    auto range =
+        number >= 0 ? running.equal_range(number) : std::make_pair(running.begin(), running.end());
+    for (auto entry = range.first; entry != range.second; ++entry) {
+      WorkerRun* run = entry->second;
+      if (run->asked >= request || (partition && run->partition.get() != partition)) continue;
+      run->asked = request;
+      run->pins.fetch_add(1, std::memory_order_relaxed);
+      return run;
     }
-    return found;
+    return nullptr;
   }
   // Waits for the end of all runs, which the caller has cancelled. False: some still run.
   bool wait_for_runs(int64_t milliseconds) {
@@ -136,6 +154,17 @@ inline WorkerRun* new_worker_run(size_t n_frames) noexcept {
     return new WorkerRun(n_frames);
   } catch (const std::bad_alloc&) { return nullptr; }
 }
+
+// What is reported of a run that is gone.
+struct RunEnd {
+  char node[1024] = "", message[sizeof(Run::message)] = "";
+
+  static void copy(char* to, size_t size, const char* from) noexcept {
+    std::snprintf(to, size, "%s", from);
+  }
+  void set_node(const char* name) noexcept { copy(node, sizeof node, name); }
+  void set_message(const char* text) noexcept { copy(message, sizeof message, text); }
+};
 
 // ---- runs that go on at the end of a thread's deliveries -------------------------------------
 

@@ -1,14 +1,14 @@
 """Runs of a worker's partitions, behind the functions of headrace/worker.h."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr, weak_ptr
-from libcpp.vector cimport vector
 
 from headrace.runtime.executor.executor_state cimport ExecutionState
 from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code
 from headrace.runtime.memory.relaxed cimport Relaxed
 from headrace.runtime.memory.worker_abi cimport hr_run_done, hr_worker
+from headrace.runtime.threads.pools cimport PoolCall
 
 
 cdef extern from "executor/worker_runs.hpp" namespace "headrace" nogil:
@@ -28,17 +28,25 @@ cdef extern from "executor/worker_runs.hpp" namespace "headrace" nogil:
         int64_t number
         hr_run_done done
         void* argument
+        PoolCall call
+
+    cdef cppclass RunEnd:
+        const char* node
+        const char* message
+        void set_node(const char* name)
+        void set_message(const char* text)
 
     cdef cppclass WorkerRuns:
         hr_worker abi
         weak_ptr[WorkerRuns] self
-        cbool closed
         int64_t add(shared_ptr[WorkerPartition] partition) except +
         shared_ptr[WorkerPartition] find(int64_t number)
         shared_ptr[WorkerPartition] remove(int64_t number)
-        cbool enter(WorkerRun* run)
+        hr_code enter(WorkerRun* run)
         void leave(WorkerRun* run)
-        vector[WorkerRun*] pinned(const WorkerPartition* partition, int64_t number)
+        void close()
+        uint64_t new_request()
+        WorkerRun* pin_next(const WorkerPartition* partition, int64_t number, uint64_t request)
         cbool wait_for_runs(int64_t milliseconds)
 
     void unpin(WorkerRun*)

@@ -7,11 +7,10 @@ is parked, and what a Recv waits for makes it ready. A run whose last run took s
 microseconds goes on where its value was delivered; any other one on the session's pool.
 """
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.string cimport string
-from libcpp.vector cimport vector
 
 from headrace.runtime.executor.executor cimport Driven, begin_execution, drive_execution
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan
@@ -32,6 +31,8 @@ from headrace.runtime.passes.program cimport ProgramNode
 from headrace.runtime.state.context cimport run_blamed, run_code
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.threads.pools cimport InterOpPool, process_inter_op_pool, steady_ns
+
+from headrace.formats import errors
 
 
 # A driver that computes for longer leaves the thread that delivers values.
@@ -67,24 +68,30 @@ cdef int64_t add_partition(WorkerRuns* worker, object step, object plan, object 
     for node in (<ExecutorPlan>plan).program.nodes:
         if node.kernel != NULL and is_python_kernel(node.kernel):
             made.get().calls_python = True
+    if not process_inter_op_pool().get().ready():
+        raise errors.ResourceExhaustedError(
+            None, None, "the system gives no thread for the runs of a partition")
     return worker.add(made)
 
 
 cdef void end_partition_runs(WorkerRuns* worker, WorkerPartition* partition, hr_code code,
                              const char* why) noexcept nogil:
-    end_pinned(worker.pinned(partition, -1), code, why)
+    end_runs(worker, partition, -1, code, why)
 
 
 cdef void close_runs(WorkerRuns* worker) noexcept nogil:
-    worker.closed = True
-    end_partition_runs(worker, NULL, HR_CANCELLED, "the worker was closed")
+    worker.close()
+    end_runs(worker, NULL, -1, HR_CANCELLED, "the worker was closed")
 
 
-cdef void end_pinned(const vector[WorkerRun*]& runs, hr_code code, const char* why) noexcept nogil:
-    cdef size_t i
-    for i in range(runs.size()):
-        fail(&runs[i].state, NULL, code, why)
-        unpin(runs[i])
+cdef void end_runs(WorkerRuns* worker, WorkerPartition* partition, int64_t number, hr_code code,
+                   const char* why) noexcept nogil:
+    cdef uint64_t request = worker.new_request()
+    cdef WorkerRun* run = worker.pin_next(partition, number, request)
+    while run != NULL:
+        fail(&run.state, NULL, code, why)
+        unpin(run)
+        run = worker.pin_next(partition, number, request)
 
 
 # ---- runs ------------------------------------------------------------------------------------------
@@ -93,6 +100,7 @@ cdef void start_run(hr_worker* worker, int64_t partition, int64_t number, uint32
                     hr_rendezvous* rendezvous, hr_run_done done, void* argument) noexcept nogil:
     cdef shared_ptr[WorkerPartition] found = runs_of(worker).find(partition)
     cdef WorkerRun* run
+    cdef hr_code code
     if found.get() == NULL:
         done(argument, HR_NOT_FOUND, "", "the worker has no such partition: it was deregistered, "
              "or the worker has been restarted", "", 0)
@@ -111,9 +119,13 @@ cdef void start_run(hr_worker* worker, int64_t partition, int64_t number, uint32
     run.state.between_tasks = rendezvous
     run.state.resume = resume
     run.state.resume_argument = run
-    if not runs_of(worker).enter(run):
+    run.call.work = drive
+    run.call.argument = run
+    code = runs_of(worker).enter(run)
+    if code != HR_OK:
         del run
-        done(argument, HR_CANCELLED, "", "the worker was closed", "", 0)
+        done(argument, code, "", "the worker was closed" if code == HR_CANCELLED
+             else "no memory for a run", "", 0)
     elif flags & HR_RUN_HERE and is_short(run):
         run.state.light_only = True
         drive(run)
@@ -123,7 +135,7 @@ cdef void start_run(hr_worker* worker, int64_t partition, int64_t number, uint32
 
 cdef void cancel_runs(hr_worker* worker, int64_t number, hr_code code,
                       const char* why) noexcept nogil:
-    end_pinned(runs_of(worker).pinned(NULL, number), code, why)
+    end_runs(runs_of(worker), NULL, number, code, why)
 
 
 cdef bint is_short(WorkerRun* run) noexcept nogil:
@@ -154,11 +166,10 @@ cdef void submit(WorkerRun* run) noexcept nogil:
     none."""
     cdef shared_ptr[InterOpPool] pool = (<SessionOwner>run.partition.get().owner).inter_op_pool
     run.state.light_only = False
-    if pool.get() != NULL and pool.get().size() > 0 and pool.get().submit(drive, run):
+    if pool.get() != NULL and pool.get().size() > 0 and pool.get().submit(&run.call):
         return
     pool = process_inter_op_pool()
-    if not pool.get().submit(drive, run):
-        drive(run)
+    pool.get().submit(&run.call)    # it has a thread since the partition was registered
 
 
 cdef void drive(void* argument) noexcept nogil:
@@ -177,7 +188,8 @@ cdef void drive(void* argument) noexcept nogil:
 cdef void end_run(WorkerRun* run) noexcept nogil:
     cdef hr_run_done done = run.done
     cdef void* argument = run.argument
-    cdef string node, message, metadata
+    cdef RunEnd end
+    cdef string metadata
     cdef hr_code code
     cdef GraphNode* blamed
     run.worker.get().leave(run)
@@ -185,12 +197,12 @@ cdef void end_run(WorkerRun* run) noexcept nogil:
     if code != HR_OK:
         blamed = <GraphNode*>run_blamed(&run.state.run)
         if blamed != NULL:
-            node = blamed.name
-        message = string(<const char*>run.state.run.message)
+            end.set_node(blamed.name.c_str())
+        end.set_message(run.state.run.message)
     elif run.state.traced:
         metadata = trace_of(run)
     del run
-    done(argument, code, node.c_str(), message.c_str(), metadata.data(), metadata.size())
+    done(argument, code, end.node, end.message, metadata.data(), metadata.size())
 
 
 cdef string trace_of(WorkerRun* run) noexcept nogil:

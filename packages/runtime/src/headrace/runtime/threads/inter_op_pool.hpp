@@ -6,13 +6,12 @@
 #pragma once
 #include "threads/openmp.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 
 #include "memory/relaxed.hpp"
@@ -29,29 +28,62 @@ struct PoolHooks {
   void (*leave)();
 };
 
+// A call that waits for a thread of a pool.
+struct PoolCall {
+  Work work = nullptr;
+  void* argument = nullptr;
+  PoolCall* next = nullptr;
+  bool owned = false;  // by the pool
+};
+
 class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
  public:
   InterOpPool(int size, PoolHooks hooks) : size_(size), hooks_(hooks) {}
 
   int size() const { return size_; }
 
-  // Calls work(argument) on a thread of the pool. False: the pool has none.
-  bool submit(Work work, void* argument) {
+  // Calls work(argument) on a thread of the pool. False: the pool has none, or memory is exhausted.
+  bool submit(Work work, void* argument) noexcept {
+    auto* call = new (std::nothrow) PoolCall{work, argument, nullptr, true};
+    if (!call) return false;
+    {
+      std::lock_guard<std::mutex> hold(lock_);
+      if (ready_for_one_more()) {
+        add(call);
+        return true;
+      }
+    }
+    delete call;
+    return false;
+  }
+  // The same without memory: the caller keeps the call until its work begins. False: the pool has
+  // no thread at all.
+  bool submit(PoolCall* call) noexcept {
     std::lock_guard<std::mutex> hold(lock_);
-    if (!ready_for_one_more()) return false;
-    waiting_.push_back({work, argument});
-    wake_.notify_one();
+    if (!ready_for_one_more() && !threads_) return false;
+    add(call);
     return true;
+  }
+
+  // Starts a thread if there is none. False: that is not possible.
+  bool ready() noexcept {
+    std::lock_guard<std::mutex> hold(lock_);
+    return threads_ > 0 || ready_for_one_more();
   }
 
   // Removes the waiting tasks with that argument. Returns their number.
   int withdraw(void* argument) {
     std::lock_guard<std::mutex> hold(lock_);
-    const size_t before = waiting_.size();
-    waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(),
-                                  [&](const Call& call) { return call.argument == argument; }),
-                   waiting_.end());
-    return static_cast<int>(before - waiting_.size());
+    int withdrawn = 0;
+    for (PoolCall** link = &first_; *link;) {
+      if ((*link)->argument != argument) {
+        link = &(*link)->next;
+        continue;
+      }
+      take(link);
+      ++withdrawn;
+    }
+    return withdrawn;
   }
 
   // Runs work(argument) on a thread of the pool and waits, calling poll every 20 ms. Work that has
@@ -77,7 +109,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
   void begin_blocking() {
     std::lock_guard<std::mutex> hold(lock_);
     ++blocked_;
-    if (!waiting_.empty()) ready_for_one_more();
+    if (waiting_) ready_for_one_more();
   }
   void end_blocking() {
     std::lock_guard<std::mutex> hold(lock_);
@@ -92,10 +124,6 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
   }
 
  private:
-  struct Call {
-    Work work;
-    void* argument;
-  };
   struct Waited {
     Work work;
     void* argument;
@@ -106,7 +134,8 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
 
   std::mutex lock_;
   std::condition_variable wake_;
-  std::deque<Call> waiting_;
+  PoolCall *first_ = nullptr, **last_ = &first_;
+  int waiting_ = 0;
   const int size_;
   const PoolHooks hooks_;
   int threads_ = 0, idle_ = 0, blocked_ = 0;
@@ -120,14 +149,32 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     waited->changed.notify_one();
   }
 
+  void add(PoolCall* call) {
+    call->next = nullptr;
+    *last_ = call;
+    last_ = &call->next;
+    ++waiting_;
+    wake_.notify_one();
+  }
+  // Removes a call from the queue.
+  PoolCall take(PoolCall** link) {
+    PoolCall* call = *link;
+    const PoolCall taken = *call;
+    *link = call->next;
+    if (!*link) last_ = link;
+    --waiting_;
+    if (taken.owned) delete call;
+    return taken;
+  }
+
   // Starts a thread if all are busy and one more is allowed. False: the pool has none.
-  bool ready_for_one_more() {
-    if (idle_ > static_cast<int>(waiting_.size()) || threads_ - blocked_ >= size_) return true;
+  bool ready_for_one_more() noexcept {
+    if (idle_ > waiting_ || threads_ - blocked_ >= size_) return true;
     try {
       // The thread keeps the pool alive: a session may drop the pool on one of its threads.
       std::thread([self = shared_from_this()] { self->serve(); }).detach();
       ++threads_;
-    } catch (const std::system_error&) { return threads_ - blocked_ > 0; }
+    } catch (const std::exception&) { return threads_ - blocked_ > 0; }  // no thread, or no memory
     return true;
   }
 
@@ -138,7 +185,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
     hooks_.begin_thread();
     std::unique_lock<std::mutex> hold(lock_);
     for (;;) {
-      while (waiting_.empty()) {
+      while (!waiting_) {
         if (closed_ || threads_ - blocked_ > size_) {
           --threads_;
           hold.unlock();  // the end of the thread waits for the GIL, whose holder may wait for the
@@ -150,8 +197,7 @@ class InterOpPool : public std::enable_shared_from_this<InterOpPool> {
         wake_.wait(hold);
         --idle_;
       }
-      Call call = waiting_.front();
-      waiting_.pop_front();
+      const PoolCall call = take(&first_);
       hold.unlock();
       hooks_.enter(this);
       call.work(call.argument);

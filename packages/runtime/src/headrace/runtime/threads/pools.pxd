@@ -85,9 +85,14 @@ cdef extern from "threads/active_runs.hpp" namespace "headrace" nogil:
         cbool in_pool
 
 cdef extern from "threads/inter_op_pool.hpp" namespace "headrace" nogil:
+    cdef cppclass PoolCall:
+        Work work
+        void* argument
     cdef cppclass InterOpPool:
         int size()
         cbool submit(Work work, void* argument)
+        cbool submit(PoolCall* call)
+        cbool ready()
         int withdraw(void* argument)
         cbool run(Work work, void* argument, const Flag* cancelled, Work poll,
                   void* poll_argument)
