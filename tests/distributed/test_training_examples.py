@@ -134,6 +134,13 @@ def test_language_model_learns_with_a_part_of_its_variables_on_each_server(mode,
         assert len(servers) == 2, servers
 
 
+def test_language_model_continues_with_another_number_of_servers(tmp_path):
+    rest = [*SMALL_LANGUAGE, "--logdir", tmp_path]
+    launched("language_model.py", *rest, "--steps", 40, "--ps", 2)
+    printed = launched("language_model.py", *rest, "--steps", 60, "--ps", 3)
+    assert sum(own_steps(printed)) <= 22 and 60 <= saved_step(tmp_path) <= 62
+
+
 def test_synchronous_losses_are_those_of_one_process_with_all_batches(data, tmp_path):
     steps, n_workers = 12, 2
     line = [sys.executable, str(SCRIPTS / "digits.py"), "--sync", f"--data={data}"]
