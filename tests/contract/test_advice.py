@@ -28,6 +28,12 @@ EXTRAS = {
     for path in PACKAGES.glob("*/pyproject.toml")
 }
 
+COMMANDS = {
+    name
+    for path in PACKAGES.glob("*/pyproject.toml")
+    for name in tomllib.loads(path.read_text())["project"].get("scripts", {})
+}
+
 
 def _names_in_texts(path: Path) -> set[str]:
     """The names after `hr.` in the string constants of a Python file, except in "<hr.Name ...>"."""
@@ -61,7 +67,8 @@ def _wrong_packages(text: str) -> list[str]:
     wrong = [
         f"headrace-{name}[{extra}]"
         for name, extra in re.findall(r"\bheadrace-([a-z]+)(?![-a-z])(?:\[(\w+)\])?", text)
-        if name not in EXTRAS or (extra and extra not in EXTRAS[name])
+        if f"headrace-{name}" not in COMMANDS
+        and (name not in EXTRAS or (extra and extra not in EXTRAS[name]))
     ]
     wrong += [f for f in re.findall(r"pip install \./packages/(\w+)", text) if f not in EXTRAS]
     return wrong + re.findall(r"pip install headrace\S*", text)  # no registry has the packages

@@ -189,7 +189,8 @@ def test_a_long_stop_of_a_parameter_server_is_its_death(make_cluster: Make) -> N
     cluster.signal("ps:0", signal.SIGCONT)
     # The late process has not counted a failed step twice: at most the one that was on its way.
     again = cluster.until("worker:0", lambda event: event.get("event") == "again")
-    assert before <= again["count"] <= before + 1
+    # (The count was fetched before the update of its own step, which may have been the last.)
+    assert before <= again["count"] <= before + 2
 
 
 def test_workers_join_and_leave(make_cluster: Make) -> None:
