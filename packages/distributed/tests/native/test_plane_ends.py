@@ -75,7 +75,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 def blocks() -> int:
     """The blocks of shared memory that are mapped here."""
-    return Path("/proc/self/maps").read_text().count("memfd:headrace-block")
+    return Path("/proc/self/maps").read_text().count("memfd:headrace_block")
 
 
 def test_abort_ends_receives_now_and_later(pair: tuple[Endpoint, Endpoint]) -> None:

@@ -110,7 +110,7 @@ class SendBlocks {
     if (total_ + bytes > kSharedLimit || blocks_.size() >= kMaxBlocks) return nullptr;
     const size_t page = 4096;
     const size_t size = kBlockHead + (size_t(bytes) + page - 1) / page * page;
-    UniqueFd made(memfd_create("headrace-block", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    UniqueFd made(memfd_create("headrace_block", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!made) return nullptr;
     // fallocate: a full memory is an error here, not a SIGBUS at the first touch.
     int failed;

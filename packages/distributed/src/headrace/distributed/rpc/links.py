@@ -63,7 +63,7 @@ class Links:
                 self._me, self.settings, host if tcp else None, self._on_socket
             )
         _here[endpoint.incarnation] = self
-        self._monitor = threading.Thread(target=self._watch, name="headrace-monitor", daemon=True)
+        self._monitor = threading.Thread(target=self._watch, name="headrace_monitor", daemon=True)
         self._monitor.start()
 
     # ---- what others need to know

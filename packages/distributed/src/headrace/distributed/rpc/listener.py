@@ -67,7 +67,7 @@ class Listener:
             unix.bind("\0" + self.socket_name)
             unix.listen(128)
             self._listen(unix)
-        self._thread = threading.Thread(target=self._serve, name="headrace-listener", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="headrace_listener", daemon=True)
         self._thread.start()
 
     def close(self) -> None:

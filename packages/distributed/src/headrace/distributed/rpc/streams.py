@@ -77,7 +77,7 @@ def dial_stream(
     made.append(stream)
     ready.set()
     threading.Thread(
-        target=_receive, args=(stream, call, call.cancel), name="headrace-stream", daemon=True
+        target=_receive, args=(stream, call, call.cancel), name="headrace_stream", daemon=True
     ).start()
 
 
@@ -103,7 +103,7 @@ def accept_stream(
         return
     context.add_callback(lambda: stream.close("the stream has ended"))
     threading.Thread(
-        target=_receive, args=(stream, requests, None), name="headrace-stream", daemon=True
+        target=_receive, args=(stream, requests, None), name="headrace_stream", daemon=True
     ).start()
     on_link(peer.incarnation)
     yield json.dumps({"task": endpoint.name, "incarnation": endpoint.incarnation}).encode()
