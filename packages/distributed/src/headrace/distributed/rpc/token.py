@@ -9,7 +9,7 @@ from typing import Any
 
 import grpc
 
-TOKEN_KEY = "headrace-token"
+TOKEN_KEY = "headrace_token"
 
 
 def proof(token: bytes, label: str, *parts: bytes) -> str:

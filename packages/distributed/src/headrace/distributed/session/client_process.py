@@ -29,7 +29,7 @@ class ClientProcess:
             settings.dead_after_s,
         )
         self.links = Links(self.endpoint, self.channels, None)
-        self.threads = DaemonThreads("headrace-client")
+        self.threads = DaemonThreads("headrace_client")
 
     def close(self) -> None:
         self.links.close()
