@@ -48,7 +48,8 @@ def _carry(source: Stream, sink: Stream) -> None:
             data = source.next(0.2)
             if data:
                 sink.feed(data)
-    except errors.UnavailableError:
+    except (errors.UnavailableError, MemoryError):
+        source.close("its bytes are not carried any more")
         sink.close("the other side has closed")
 
 

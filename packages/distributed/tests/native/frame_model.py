@@ -16,6 +16,7 @@ from frames import (
     DONE,
     FEED,
     FETCH,
+    GIVEN_UP,
     HEADER,
     MAGIC,
     RUN,
@@ -143,7 +144,7 @@ class Model:
             self.calls.discard(key)
         elif frame.type == RUN:
             self.ended.add(key)
-        elif frame.type == ABORT:
+        elif frame.type == ABORT and not frame.flags & GIVEN_UP:
             if key in self.calls:
                 self.calls.discard(key)
             else:

@@ -17,7 +17,7 @@ from headrace.formats.dtypes import as_dtype
 MAGIC = 0x31465248
 HEADER = struct.Struct("<IBBHQQQqQqq")
 RUN, CALL, TENSOR, DONE, ABORT, PING, PONG, BLOCK, DROP_BLOCK, BYE = range(1, 11)
-DEAD, FETCH, FEED, SHARED, TRACED = 1, 2, 4, 8, 16
+DEAD, FETCH, FEED, SHARED, TRACED, GIVEN_UP = 1, 2, 4, 8, 16, 32
 STRING = 7
 
 

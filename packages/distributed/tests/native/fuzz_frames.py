@@ -31,6 +31,7 @@ from frames import (
     DROP_BLOCK,
     FEED,
     FETCH,
+    GIVEN_UP,
     PING,
     PONG,
     RUN,
@@ -97,7 +98,7 @@ def random_frame(rng: random.Random) -> Frame:
     kind = rng.choice((TENSOR,) * 6 + (RUN, CALL, DONE, ABORT, PING, PONG, DROP_BLOCK))
     if rng.random() < 0.05:
         kind = rng.choice((BLOCK, BYE, 0, 11, 255))
-    flags = rng.choice((0, 0, 0, FEED, FETCH, DEAD, FEED | DEAD, SHARED, TRACED, 255))
+    flags = rng.choice((0, 0, 0, FEED, FETCH, DEAD, FEED | DEAD, SHARED, TRACED, GIVEN_UP, 255))
     payload = b""
     if kind == TENSOR and not flags & DEAD or rng.random() < 0.02:
         payload = random_tensor(rng)

@@ -26,6 +26,7 @@ from frames import (
     CALL,
     DROP_BLOCK,
     FEED,
+    GIVEN_UP,
     PING,
     PONG,
     RUN,
@@ -124,7 +125,8 @@ def test_values_for_steps_that_nobody_orders_are_bounded(endpoint: Endpoint) -> 
         event = endpoint.next_event(LATE_S)
         assert event is not None and "may wait for their order" in event[2]
         peer.socket.close()
-    assert endpoint.n_waiting == endpoint.n_steps == 0  # with the link go the values
+    counts = endpoint.step_counts()
+    assert counts["waiting"] == counts["running"] == 0  # with the link go the values
 
 
 def test_values_of_one_call_are_bounded(endpoint: Endpoint) -> None:
@@ -167,6 +169,22 @@ def test_only_the_master_of_a_step_ends_it(endpoint: Endpoint) -> None:
     assert exchange.recv(0, LATE_S) == 2.0
     peer.close()
     other.close()
+
+
+def test_values_of_a_worker_that_has_given_up_are_dropped(endpoint: Endpoint) -> None:
+    peer = RawPeer(endpoint, 22, "/job:b")
+    peer.send(
+        value(tensor(np.float32(2.0), FLOAT)),
+        Frame(ABORT, GIVEN_UP, SESSION, STEP),
+        value(tensor(np.float32(3.0), FLOAT), step=STEP + 1),
+        Frame(CALL, 0, 1, 1),
+    )
+    assert peer.receive().extra == 10  # all was read
+    assert endpoint.step_counts() == {"running": 0, "waiting": 1, "ended": 0}
+    running = exchange_of(endpoint)
+    peer.send(Frame(ABORT, GIVEN_UP, SESSION, STEP), value(tensor(np.float32(4.0), FLOAT)))
+    assert running.recv(0, LATE_S) == 4.0  # only its master ends a step that runs
+    peer.close()
 
 
 def test_pings_are_answered(endpoint: Endpoint) -> None:

@@ -97,7 +97,7 @@ def test_closing_an_exchange_ends_what_waits(pair: tuple[Endpoint, Endpoint]) ->
     b.close()
     a.send(0, np.zeros(LARGE, np.float32), FLOAT)  # late: it is dropped
     a.close()
-    until(lambda: pair[0].n_steps == pair[1].n_steps == pair[1].n_waiting == 0)
+    until(lambda: pair[0].n_steps == pair[1].n_steps == pair[1].step_counts()["waiting"] == 0)
 
 
 def test_a_receive_that_takes_too_long_leaves_the_value(pair: tuple[Endpoint, Endpoint]) -> None:

@@ -26,8 +26,14 @@ class ByteLink : public Link, protected FrameSink {
   void send(const Message* messages, size_t n) override {
     if (dead.load(std::memory_order_relaxed)) return;
     auto parcel = std::make_unique<Parcel>();
-    for (size_t i = 0; i < n; ++i)
-      if (!add_shared(*parcel, messages[i])) parcel->add(messages[i], memory_);
+    std::vector<std::shared_ptr<MappedBlock>> blocks;
+    try {
+      for (size_t i = 0; i < n; ++i)
+        if (!add_shared(*parcel, messages[i], blocks)) parcel->add(messages[i], memory_);
+    } catch (const std::bad_alloc&) {
+      for (auto& block : blocks) block->in_use().store(0, std::memory_order_release);
+      throw;
+    }
     counts.frames_sent.fetch_add(int64_t(n), std::memory_order_relaxed);
     submit(std::move(parcel));
   }
@@ -144,10 +150,12 @@ class ByteLink : public Link, protected FrameSink {
   }
 
   // Puts a large tensor into a block. False: it goes through the socket.
-  bool add_shared(Parcel& parcel, const Message& message) {
+  bool add_shared(Parcel& parcel, const Message& message,
+                  std::vector<std::shared_ptr<MappedBlock>>& blocks) {
     const hr_tensor* t = message.value;
     if (!shared_ || !t || t->bytes < kSharedFrom || t->dtype == HR_STRING) return false;
     SendBlocks::Taken taken;
+    blocks.reserve(blocks.size() + 1);
     {
       std::lock_guard<std::mutex> hold(blocks_lock_);
       if (dead) return false;
@@ -158,14 +166,10 @@ class ByteLink : public Link, protected FrameSink {
       if (taken.fd || !dropped.empty()) announce(std::move(news), dropped, &taken);
     }
     if (!taken.block) return false;
+    blocks.push_back(taken.block);
     std::memcpy(taken.block->elements(), t->data, size_t(t->bytes));
     counts.shared_bytes_sent.fetch_add(t->bytes, std::memory_order_relaxed);
-    try {
-      parcel.add_shared(message, taken.number);
-    } catch (const std::bad_alloc&) {
-      taken.block->in_use().store(0, std::memory_order_release);
-      throw;
-    }
+    parcel.add_shared(message, taken.number);
     return true;
   }
 

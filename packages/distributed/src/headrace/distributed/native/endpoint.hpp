@@ -32,6 +32,12 @@ struct LinkEvent {
   std::string reason;
 };
 
+struct StepCounts {
+  size_t running = 0;  // steps and calls
+  size_t waiting = 0;  // those of which values have come, but no order to run
+  size_t ended = 0;    // by failure, of which late values may come
+};
+
 class Endpoint : public Receiver, public std::enable_shared_from_this<Endpoint> {
  public:
   // owner: keeps the worker alive; null without one.
@@ -107,13 +113,14 @@ class Endpoint : public Receiver, public std::enable_shared_from_this<Endpoint> 
     std::lock_guard<std::mutex> hold(lock_);
     return closed_;
   }
-  // Steps and calls that run; waiting: those of which values have come, but no order to run.
-  void count_steps(size_t* running, size_t* waiting) {
+  StepCounts count_steps() {
+    StepCounts counts;
     std::lock_guard<std::mutex> hold(lock_);
-    *running = led_.size();
-    *waiting = 0;
-    for (auto& entry : steps_) ++*(entry.second->run ? running : waiting);
-    for (auto& entry : calls_) ++*(entry.second.step ? running : waiting);
+    counts.running = led_.size();
+    counts.ended = ended_.size();
+    for (auto& entry : steps_) ++(entry.second->run ? counts.running : counts.waiting);
+    for (auto& entry : calls_) ++(entry.second.step ? counts.running : counts.waiting);
+    return counts;
   }
 
  private:

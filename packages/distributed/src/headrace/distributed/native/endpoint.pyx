@@ -316,17 +316,14 @@ cdef class Endpoint:
     @property
     def n_steps(self):
         """The number of steps and calls in progress."""
-        cdef size_t running, waiting
-        self.check().count_steps(&running, &waiting)
-        return running
+        return self.check().count_steps().running
 
-    @property
-    def n_waiting(self):
-        """The number of steps and calls of which values have come, but no order to run. They are
-        dropped after a minute, or with the link that made them."""
-        cdef size_t running, waiting
-        self.check().count_steps(&running, &waiting)
-        return waiting
+    def step_counts(self):
+        """Returns a dict of numbers of steps and calls: "running"; "waiting", of which values have
+        come, but no order to run, for a minute or as long as their link; "ended" by failure in the
+        last minute, of which late values may come.
+        """
+        return self.check().count_steps()
 
     # ---- the worker's side
 

@@ -102,6 +102,8 @@ cdef extern from "native/exchange.hpp" namespace "headrace::distributed" nogil:
     cdef struct LinkEvent:
         uint64_t peer
         string reason
+    cdef struct StepCounts:
+        size_t running, waiting, ended
     cdef cppclass CEndpoint "headrace::distributed::Endpoint":
         cbool start() except +
         void close()
@@ -125,7 +127,7 @@ cdef extern from "native/exchange.hpp" namespace "headrace::distributed" nogil:
         void withdraw(int64_t)
         const Memory* memory()
         cbool closed()
-        void count_steps(size_t* running, size_t* waiting)
+        StepCounts count_steps()
     shared_ptr[CEndpoint] make_endpoint(string name, uint64_t incarnation, hr_worker*,
                                         shared_ptr[void], int64_t, int64_t, uint64_t) except +
     cdef cppclass Arrival:

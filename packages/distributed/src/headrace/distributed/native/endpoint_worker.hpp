@@ -248,6 +248,7 @@ inline void Endpoint::ran(void* argument, hr_code code, const char* node, const 
     if (code != HR_OK) run->endpoint->keep_ended(step.key, failure);
   }
   answer(*step.master(), step.key, code, node, message, metadata, metadata_size);
+  if (code != HR_OK) step.give_up();
 }
 
 inline void Endpoint::answer(Link& link, const StepKey& key, hr_code code, const char* node,
@@ -298,7 +299,7 @@ inline void Endpoint::on_abort(const LinkRef& link, const FrameHeader& header,
   const hr_code code = header.extra > HR_OK && header.extra <= HR_UNAUTHENTICATED
                            ? hr_code(header.extra)
                            : HR_CANCELLED;
-  StepRef step;
+  StepRef step, given_up;
   std::shared_ptr<MasterStep> led;
   Call dropped;
   {
@@ -306,6 +307,11 @@ inline void Endpoint::on_abort(const LinkRef& link, const FrameHeader& header,
     if (!links_.count(link->number)) return;
     auto call = calls_.find({link->number, key});
     auto found = steps_.find(key);
+    if (header.flags & kGivenUp) {
+      // The order to run may still come; what it then waits for, its master ends.
+      if (found != steps_.end() && !found->second->run) given_up = remove(*found->second);
+      return;
+    }
     if (call != calls_.end()) {
       led = call->second.step;
       if (!led) dropped = take_call(call);

@@ -29,7 +29,8 @@ enum : uint8_t {
   kFetch = 2,   // a tensor for the master or the client of the step
   kFeed = 4,    // a tensor for a call
   kShared = 8,  // the elements are in a block of shared memory
-  kTraced = 16
+  kTraced = 16,
+  kGivenUp = 32  // an abort by a worker whose part of the step has failed, to those it sends to
 };
 
 struct FrameHeader {

@@ -153,7 +153,7 @@ class FrameParser {
 
   const char* emit() {
     std::string text;
-    if (state_ == kText) text.swap(gathered_);
+    if (state_ == kText && header_.length) text.swap(gathered_);
     Value value = std::move(value_);
     const bool skipped = skipped_;
     gathered_.clear();

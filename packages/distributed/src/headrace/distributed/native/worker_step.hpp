@@ -121,6 +121,21 @@ class WorkerStep {
     return HR_UNAVAILABLE;
   }
 
+  // After a failure of its run: what other tasks have from it, they need not keep. Their master
+  // ends those that run.
+  void give_up() noexcept {
+    Message message;
+    message.header.type = FrameType::kAbort;
+    message.header.flags = kGivenUp;
+    message.header.session = key.session;
+    message.header.step = key.step;
+    for (const LinkRef& link : links_) {
+      try {
+        link->send(&message, 1);
+      } catch (const std::exception&) {}  // they keep it for a while
+    }
+  }
+
   void recv(const hr_edge_key& from, hr_received done, void* argument) noexcept {
     Item item;
     Failure failure;
