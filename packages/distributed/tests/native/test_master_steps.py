@@ -5,6 +5,7 @@ Modules: native/step.
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -189,6 +190,26 @@ def test_a_step_that_takes_too_long_is_aborted(cluster: Cluster) -> None:
     assert (abort.type, abort.step, abort.extra) == (ABORT, order.step, 4)
     error = calling.end()
     assert isinstance(error, errors.DeadlineExceededError) and "30 ms" in str(error)
+
+
+def test_an_interrupt_ends_the_step(cluster: Cluster) -> None:
+    step = cluster.step(n=1, feeds=0)
+    worker = cluster.workers[0]
+    aborts = []
+
+    def play() -> None:
+        order = worker.receive()
+        _thread.interrupt_main()
+        aborts.append(worker.receive())
+        worker.send(reply(order, DONE, extra=1))
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        step.run([])
+    thread.join(LATE_S)
+    assert (aborts[0].type, aborts[0].payload) == (ABORT, b"the caller was interrupted")
+    check_alive(cluster)
 
 
 def test_values_and_ends_of_others_are_ignored(cluster: Cluster) -> None:
