@@ -9,6 +9,7 @@ no GIL.
 import atexit
 import weakref
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
@@ -17,8 +18,8 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.distributed.native.endpoint_types cimport (
-    CEndpoint, Link, LinkEvent, LinkRef, StepKey, StreamLink, as_bytes, getpid, is_unix, leak,
-    make_endpoint, nanoseconds, text,
+    STREAM_CLOSED, STREAM_NOTHING_YET, CEndpoint, Link, LinkEvent, LinkRef, StepKey, StreamLink,
+    getpid, is_unix, leak, make_endpoint, nanoseconds, text,
 )
 from headrace.distributed.native.exchange cimport Exchange, make_binding, open_exchange
 from headrace.distributed.native.memory cimport HR_WORKER_ABI, HR_WORKER_CAPSULE, hr_worker
@@ -73,21 +74,25 @@ cdef class Stream:
         Raises: UnavailableError once the link is closed.
         """
         cdef StreamLink* link = self.check()
-        cdef string chunk
+        cdef size_t size = 0
         cdef int how
         cdef int64_t wait = nanoseconds(timeout_s)
+        cdef bytes chunk
+        cdef char* start
         with nogil:
-            how = link.take(chunk, 1 << 20, wait)
-        if how == 2:
+            how = link.wait(1 << 20, wait, &size)
+        if how == STREAM_NOTHING_YET:
+            return None
+        if how != STREAM_CLOSED:
+            chunk = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
+            start = PyBytes_AS_STRING(chunk)
+            with nogil:
+                if not link.take(start, size):
+                    how = STREAM_CLOSED
+        if how == STREAM_CLOSED:
             raise errors.UnavailableError(
                 None, None, f"the link was closed: {text(link.reason())}")
-        if how == 1:
-            return None
-        try:
-            return as_bytes(chunk)
-        except MemoryError:
-            link.fail("there is no memory for what it carries")  # a part of it is missing now
-            raise
+        return chunk
 
     def feed(self, bytes data):
         """Hands over bytes of the peer, in order."""

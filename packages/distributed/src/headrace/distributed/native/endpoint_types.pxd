@@ -36,8 +36,11 @@ cdef extern from "native/exchange.hpp" namespace "headrace::distributed" nogil:
         LinkCounts counts
     ctypedef shared_ptr[Link] LinkRef
     cdef cppclass StreamLink(Link):
-        int take(string& chunk, size_t limit, int64_t wait_ns) except +
+        int wait(size_t limit, int64_t wait_ns, size_t* size)
+        cbool take(char* to, size_t size)
         void feed(const char*, size_t)
+    int STREAM_CLOSED "headrace::distributed::StreamLink::kClosed"
+    int STREAM_NOTHING_YET "headrace::distributed::StreamLink::kNothingYet"
     cbool is_unix "headrace::distributed::SocketLink::is_unix"(int fd)
 
     # ---- the steps of a worker

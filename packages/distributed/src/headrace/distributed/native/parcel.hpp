@@ -88,10 +88,12 @@ class Parcel {
   }
 
   size_t size() const { return size_; }
+  size_t left() const { return size_ - written_; }
   bool over() const { return piece == pieces.size(); }
 
   // Skips what was written.
   void advance(size_t n) {
+    written_ += n;
     while (n) {
       const size_t rest = pieces[piece].size() - done;
       if (n < rest) {
@@ -130,7 +132,7 @@ class Parcel {
 
   std::string bytes_;
   size_t in_pieces_ = 0;  // bytes that belong to a piece
-  size_t size_ = 0;
+  size_t size_ = 0, written_ = 0;
 };
 
 // Parcels to write, first in, first out. It allocates nothing.

@@ -16,29 +16,38 @@ class StreamLink : public ByteLink {
 
   enum Next { kBytes, kNothingYet, kClosed };
 
-  // Waits for bytes to carry, and takes at most `limit` of them into the empty `chunk`. What was
-  // sent before the end, a farewell above all, still goes out.
-  Next take(std::string& chunk, size_t limit, int64_t wait_ns) {
-    ParcelQueue taken;  // freed without the lock
+  // Waits for bytes to carry. kBytes: so many can be taken, `limit` at most. What was sent before
+  // the end, a farewell above all, still goes out.
+  Next wait(size_t limit, int64_t wait_ns, size_t* size) {
     std::unique_lock<std::mutex> hold(lock_);
     ready_.wait_for(hold, std::chrono::nanoseconds(wait_ns),
                     [this] { return dead || !queue_.empty(); });
     if (queue_.empty()) return dead ? kClosed : kNothingYet;
-    size_t size = 0;
-    for (Parcel* p = queue_.front(); p && size < limit; p = p->next) size += p->size();
-    chunk.reserve(std::min(size, limit));  // nothing below fails for lack of memory
-    while (!queue_.empty() && chunk.size() < limit) {
-      Parcel& parcel = *queue_.front();
-      while (!parcel.over() && chunk.size() < limit) {
-        const Parcel::Piece& piece = parcel.pieces[parcel.piece];
-        const size_t n = std::min(limit - chunk.size(), piece.size() - parcel.done);
-        chunk.append(parcel.data(piece) + parcel.done, n);
-        parcel.advance(n);
-      }
-      if (parcel.over()) taken.push(queue_.pop());
-    }
-    counts.bytes_sent.fetch_add(int64_t(chunk.size()), std::memory_order_relaxed);
+    *size = 0;
+    for (const Parcel* p = queue_.front(); p && *size < limit; p = p->next) *size += p->left();
+    *size = std::min(*size, limit);
     return kBytes;
+  }
+
+  // Takes as many bytes as the thread has waited for. False: the link has dropped them.
+  bool take(char* to, size_t size) {
+    ParcelQueue taken;  // freed without the lock
+    std::lock_guard<std::mutex> hold(lock_);
+    for (size_t left = size; left && !queue_.empty();) {
+      Parcel& parcel = *queue_.front();
+      const Parcel::Piece& piece = parcel.pieces[parcel.piece];
+      const size_t n = std::min(left, piece.size() - parcel.done);
+      std::memcpy(to, parcel.data(piece) + parcel.done, n);
+      to += n;
+      left -= n;
+      parcel.advance(n);
+      if (parcel.over()) taken.push(queue_.pop());
+      if (!left) {
+        counts.bytes_sent.fetch_add(int64_t(size), std::memory_order_relaxed);
+        return true;
+      }
+    }
+    return false;
   }
 
   // Bytes that arrived, in order.
