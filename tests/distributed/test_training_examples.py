@@ -57,7 +57,8 @@ def test_digits_learn_and_log_for_the_board(mode, data, tmp_path):
     accuracy = float(re.search(r"([\d.]+)% of 120 held-out digits", printed)[1])
     assert accuracy > 90
     each = own_steps(printed)
-    assert len(each) == 2, printed
+    # Asynchronous workers share the steps as they come: one may do them all.
+    assert len(each) == 2 if mode else 1 <= len(each) <= 2, printed
     if mode:
         assert min(each) > steps / 4 and sum(each) >= 2 * steps  # each has two gradients
     else:

@@ -31,7 +31,8 @@ def test_examples_learn(mode: list[str], engine: str, tmp_path: Path) -> None:
             with launched([*options, *program, *rest], tmp_path, environ, within) as job:
                 assert job.end() == 0, job.stdout + job.stderr
             printed = job.stdout
-            assert len(own_steps(printed)) == WORKERS and sum(own_steps(printed)) >= STEPS
+            # A worker that begins late may find that the others have done all steps.
+            assert 1 <= len(own_steps(printed)) <= WORKERS and sum(own_steps(printed)) >= STEPS
             assert saved_step(logdir) >= STEPS
             if program is digits:
                 assert float(re.search(r"([\d.]+)% of 120 held-out", printed)[1]) > 90

@@ -14,7 +14,7 @@ import pytest
 from engine_environments import ENGINES, engine_command
 from launched_job import LaunchedJob, launched, wait_for
 
-PROGRAM = Path(__file__).with_name("between_graph.py")
+PROGRAM = Path(__file__).with_name("training_on_engine.py")
 
 
 @pytest.fixture(params=ENGINES)
