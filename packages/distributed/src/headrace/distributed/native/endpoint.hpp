@@ -157,7 +157,7 @@ class Endpoint : public Receiver, public std::enable_shared_from_this<Endpoint> 
   void report_dead_links() noexcept;
   void lose(const LinkRef& link);
   void serve() noexcept;
-  void keep_alive() noexcept;
+  void keep_alive(int64_t last) noexcept;
   void tick(int64_t now, bool judge);
   void wake() noexcept;
   bool start_threads();

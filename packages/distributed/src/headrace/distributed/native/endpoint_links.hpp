@@ -28,7 +28,9 @@ inline bool Endpoint::start_threads() {
   bool started = true;
   try {
     io_thread_ = std::thread([self = shared_from_this()] { self->serve(); });
-    heartbeat_thread_ = std::thread([self = shared_from_this()] { self->keep_alive(); });
+    // From now on, and not from when the thread first runs: the process may be stopped in between.
+    heartbeat_thread_ =
+        std::thread([self = shared_from_this(), now = now_ns()] { self->keep_alive(now); });
   } catch (const std::exception&) { started = false; }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!started) close();
@@ -278,9 +280,8 @@ inline void Endpoint::serve() noexcept {
   report_dead_links();
 }
 
-inline void Endpoint::keep_alive() noexcept {
+inline void Endpoint::keep_alive(int64_t last) noexcept {
   const int64_t beat_ns = std::max<int64_t>(std::min(heartbeat_ns_, dead_after_ns_ / 4), 1'000'000);
-  int64_t last = now_ns();
   std::unique_lock<std::mutex> hold(beat_lock_);
   while (!stop_) {
     beat_.wait_for(hold, std::chrono::nanoseconds(beat_ns), [this] { return stop_.load(); });
