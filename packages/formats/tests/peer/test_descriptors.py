@@ -31,8 +31,11 @@ THEIRS = [
 # Headrace's fields have numbers from here on, which TensorFlow will hardly use.
 FIRST_OWN = 10000
 OWN = {
+    "ConfigProto.Experimental.placement_simulation",
     "ConfigProto.Experimental.plan_memory_limit_bytes",
     "ConfigProto.Experimental.refuse_reference_kernels",
+    "ConfigProto.Experimental.transfer_gigabytes_per_second",
+    "ConfigProto.Experimental.transfer_latency_us",
 }
 
 

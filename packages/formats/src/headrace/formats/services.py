@@ -139,6 +139,34 @@ class Planner(Protocol):
         Raises: errors.InvalidArgumentError and errors.NotFoundError, as SessionService.prepare.
         """
 
+    def observe(self, run_metadata: bytes) -> None:
+        """Takes the times and sizes of a traced step; later plans expect these.
+
+        Nodes with state keep their devices. A plan that was made before stays valid.
+
+        Args:
+          run_metadata: a serialized RunMetadata, of one task or of several.
+        """
+
+    def placement(
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        devices: Sequence[str],
+    ) -> bytes:
+        """Returns a serialized PlacementReport: why each node runs where `plan` places it, and the
+        expected against the measured times. Arguments and errors are those of `plan`."""
+
+    def explain(
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        devices: Sequence[str],
+    ) -> str:
+        """Returns the report of `placement` as text."""
+
     def tensor_spec(self, name: str) -> tuple[str, int, tuple[int | None, ...] | None]:
         """Returns a tensor's full name, DataType and declared shape (None: unknown)."""
 
