@@ -22,13 +22,13 @@ CONFIG = ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True).Seriali
 class Tasks:
     """A session over workers of this process, each a task with two devices."""
 
-    def __init__(self, graph_def: GraphDef) -> None:
+    def __init__(self, graph_def: GraphDef, config: bytes = CONFIG) -> None:
         self.runtime = find_service(RUNTIMES, "local")()
-        self.planner = self.runtime.open_planner(CONFIG)
+        self.planner = self.runtime.open_planner(config)
         self.planner.extend(graph_def.SerializeToString())
-        self.workers = {task: self.runtime.open_worker(task, CONFIG) for task in TASKS}
+        self.workers = {task: self.runtime.open_worker(task, config) for task in TASKS}
         for worker in self.workers.values():
-            worker.open_session("session", CONFIG, False)
+            worker.open_session("session", config, False)
         self.plans: dict[Any, tuple[PartitionPlan, dict[str, int]]] = {}
         self.steps = 0
 
@@ -47,9 +47,13 @@ class Tasks:
         return self.plans[key]
 
     def run(
-        self, fetches: Sequence[str], feeds: Mapping[str, Any], targets: Sequence[str] = ()
+        self,
+        fetches: Sequence[str],
+        feeds: Mapping[str, Any],
+        targets: Sequence[str] = (),
+        traces: list[bytes] | None = None,
     ) -> list[Any]:
-        """Runs one step; the values of the fetches."""
+        """Runs one step; the values of the fetches. traces: gets the RunMetadata of each task."""
         plan, numbers = self.plan(list(feeds), fetches, targets)
         values = list(feeds.values())
         rendezvous = self.runtime.open_rendezvous()
@@ -58,14 +62,16 @@ class Tasks:
             if not edge.send_task:
                 rendezvous.send(edge.id, np.asarray(values[edge.feed]))
         ends = [
-            rendezvous.run(self.workers[task], number, self.steps)
+            rendezvous.run(self.workers[task], number, self.steps, traces is not None)
             for task, number in numbers.items()
         ]
         try:
             found = {e: rendezvous.recv(e) for e in set(plan.fetch) if e >= 0}
         finally:
             for end in ends:
-                end(30.0)
+                metadata = end(30.0)
+                if traces is not None:
+                    traces.append(metadata)
         return [found[e] if e >= 0 else values[-1 - e] for e in plan.fetch]
 
     def close(self) -> None:

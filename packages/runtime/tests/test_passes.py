@@ -12,7 +12,7 @@ from test_program import build, names, where
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.runtime.graph.session_graph import SessionGraph
-from headrace.runtime.passes.place import parse_device
+from headrace.runtime.passes.device_table import parse_device
 
 TWO = (
     "/job:localhost/replica:0/task:0/device:STUB:0",

@@ -28,7 +28,7 @@ from headrace.runtime.threads.pools cimport HEAVY, LIGHT
 from headrace.runtime.memory.relaxed cimport Relaxed
 from headrace.runtime.passes.program cimport Program, ProgramNode, source_of
 
-from headrace.runtime.passes.place import parse_device
+from headrace.runtime.passes.device_table import parse_device
 
 
 cdef extern from "headrace/kernel.h" nogil:

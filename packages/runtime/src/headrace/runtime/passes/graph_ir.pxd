@@ -39,12 +39,12 @@ cdef class GraphIR:
     cdef vector[Edge] fetches
     cdef vector[int32_t] targets
     cdef list devices                   # full names
-    cdef list device_types              # of each: "CPU"
+    cdef object table                   # their DeviceTable
     cdef bint partial_run
     cdef bint tolerant                  # places what it can, and reports nothing
     cdef bint between_tasks             # its devices belong to several tasks
-    # Devices by the names of nodes that share state: the same for all signatures of a session.
-    cdef unordered_map[string, int32_t] assigned
+    # Devices by the names of nodes with state, of the StateDevices of a session; null: none is kept.
+    cdef unordered_map[string, int32_t]* assigned
 
     cdef int32_t n_devices
 

@@ -11,50 +11,18 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text, text_of
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
-from headrace.runtime.passes.place cimport assign_state, place
-from headrace.runtime.passes.program cimport ProgramConfig, pruned_graph
+from headrace.runtime.passes.placement_report cimport placement_report
+from headrace.runtime.passes.program cimport ProgramConfig, placed, pruned_graph
 from headrace.runtime.passes.task_edges cimport TaskEdges
 
 from headrace.formats.proto import graph_pb2, op_pb2, plan_pb2
-from headrace.runtime.passes.place import parse_device
-
-
-def task_of(device):
-    """"/job:ps/replica:0/task:3" of "/job:ps/replica:0/task:3/device:CPU:0"."""
-    return device[:device.rindex("/device:")]
-
-
-cdef class StateDevices:
-    """The devices of a session's variables and other state, which all its signatures share."""
-
-    def __init__(self):
-        self.version = -1
-        self.devices = []
-
-    cdef int update(self, SessionGraph graph, ProgramConfig config) except -1:
-        cdef GraphIR ir
-        if self.devices != list(config.devices):
-            self.assigned.clear()
-            self.version = -1
-        if self.version == graph.version:
-            return 0
-        ir = GraphIR()
-        ir.devices = self.devices = list(config.devices)
-        ir.device_types = [parse_device(device)["type"] for device in ir.devices]
-        ir.n_devices = <int32_t>len(ir.devices)
-        ir.between_tasks = True
-        ir.assigned = self.assigned
-        assign_state(graph, ir, config.allow_reference)
-        self.assigned = ir.assigned
-        self.version = graph.version
-        return 0
 
 
 cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list targets,
-                       ProgramConfig config, StateDevices state):
+                       ProgramConfig config):
     """Prunes and places a signature and cuts it at the borders between tasks.
 
-    Args: as build_program; the devices of the config name tasks. state: of the session.
+    Args: as build_program; the devices of the config name tasks.
     Returns: a serialized PartitionPlan.
     Raises: as build_program.
     """
@@ -62,14 +30,12 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
     cdef TaskEdges edges
     cdef int64_t fetch
     cdef int32_t f
-    tasks = list(dict.fromkeys([task_of(device) for device in config.devices]))
     with graph.lock:
         ir = pruned_graph(graph, feeds, fetches, targets, config)
-        state.update(graph, config)
         ir.between_tasks = True
-        ir.assigned = state.assigned
-        place(ir, config.allow_soft_placement, config.allow_reference)
-        edges = TaskEdges(ir, [tasks.index(task_of(device)) for device in config.devices], tasks)
+        placed(ir, graph, config)
+        tasks = ir.table.tasks
+        edges = TaskEdges(ir, ir.table.task_of, tasks)
         edges.cut()
         plan = plan_pb2.PartitionPlan()
         for task, graph_def in _graph_defs(ir, edges, graph).items():
@@ -82,6 +48,19 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
     for fetch in edges.fetches:
         plan.fetch.append(fetch)
     return plan.SerializeToString()
+
+
+cpdef bytes explain_tasks(SessionGraph graph, list feeds, list fetches, list targets,
+                          ProgramConfig config):
+    """Places a signature as plan_tasks does, and says why it is placed so.
+
+    Returns: a serialized PlacementReport.
+    """
+    cdef GraphIR ir
+    with graph.lock:
+        ir = pruned_graph(graph, feeds, fetches, targets, config)
+        ir.between_tasks = True
+        return placement_report(ir, placed(ir, graph, config), config.placement)
 
 
 cdef dict _graph_defs(GraphIR ir, TaskEdges edges, SessionGraph graph):

@@ -13,6 +13,9 @@ from headrace.runtime.memory.kernel_abi cimport hr_dtype, hr_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.graph_ir cimport GraphIR
+from headrace.runtime.passes.place cimport Placer
+from headrace.runtime.passes.placement_config cimport PlacementConfig
+from headrace.runtime.passes.state_devices cimport StateDevices
 
 
 cdef struct ProgramNode:
@@ -48,6 +51,7 @@ cdef class Program:
     cdef readonly list fetch_names
     cdef object owner                # the SessionGraph, kept alive
     cdef vector[GraphNode*] owned    # synthetic nodes
+    cdef readonly bint had_choice    # some nodes might run on other devices
     cdef readonly bint dynamic       # has control flow, asynchronous kernels or several devices
 
     cpdef describe(self)
@@ -60,6 +64,8 @@ cdef class ProgramConfig:
     cdef public bint allow_soft_placement
     cdef public bint merge_common          # common-subexpression elimination
     cdef public bint partial_run           # feeds arrive one by one: the program is dynamic
+    cdef public PlacementConfig placement  # None: a node runs on the first device that it may have
+    cdef public StateDevices state         # None: the session has one device, or its plans differ
 
 
 # The node of input k of a node, or of its control input k - n_inputs.
@@ -76,6 +82,9 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
 # What a signature needs of the graph, before it is placed. The caller holds the graph's lock.
 cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list targets,
                           ProgramConfig config)
+
+# Places a graph by the config, with the session's state where it is.
+cdef Placer placed(GraphIR ir, SessionGraph graph, ProgramConfig config)
 
 # The tensor of a name. Raises: NotFoundError, InvalidArgumentError; `role` is how they call it.
 cdef Edge checked_tensor(SessionGraph graph, str role, str name) except *

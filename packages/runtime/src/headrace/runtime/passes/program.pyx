@@ -20,13 +20,13 @@ from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.order_writes cimport order_writes
 from headrace.runtime.passes.partition cimport partition
-from headrace.runtime.passes.place cimport place
+from headrace.runtime.passes.place cimport Placer, place
 from headrace.runtime.passes.prune cimport prune
 from headrace.runtime.passes.read_slots cimport read_slots
 from headrace.runtime.graph.session_graph cimport SessionGraph, find_tensor
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
-from headrace.runtime.passes.place import parse_device
+from headrace.runtime.passes.device_table import device_table
 
 _KIND_NAMES = ("KERNEL", "FEED", "READ_SLOT", "SWITCH", "MERGE", "ENTER", "EXIT",
                "NEXT_ITERATION", "SEND", "RECV")
@@ -36,12 +36,14 @@ cdef class ProgramConfig:
     """What a session's ConfigProto says about programs."""
 
     def __init__(self, devices=None, allow_reference=True, allow_soft_placement=False,
-                 merge_common=True, partial_run=False):
+                 merge_common=True, partial_run=False, placement=None, state=None):
         self.devices = devices or ["/job:localhost/replica:0/task:0/device:CPU:0"]
         self.allow_reference = allow_reference
         self.allow_soft_placement = allow_soft_placement
         self.merge_common = merge_common
         self.partial_run = partial_run
+        self.placement = placement
+        self.state = state
 
 
 cdef class Program:
@@ -102,20 +104,34 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     not fed, or an impossible placement.
     """
     cdef GraphIR ir
+    cdef Placer placer
     with graph.lock:
         ir = pruned_graph(graph, feeds, fetches, targets, config)
         read_slots(ir)
-        place(ir, config.allow_soft_placement, config.allow_reference)
+        placer = placed(ir, graph, config)
         if config.merge_common:
             merge_common(ir)
         order_writes(ir)
         partition(ir)
         program = _finish(ir)
     program.owner = graph
+    program.had_choice = placer.simulation is not None
     program.feed_names = list(feeds)
     program.fetch_names = list(fetches)
     note_feed_shapes(program, graph.producer)
     return program
+
+
+cdef Placer placed(GraphIR ir, SessionGraph graph, ProgramConfig config):
+    cdef Placer placer
+    if config.state is not None:
+        config.state.update(graph, config.devices, ir.between_tasks,
+                            config.allow_soft_placement, config.allow_reference)
+        ir.assigned = &config.state.assigned
+    placer = place(ir, config.allow_soft_placement, config.allow_reference, config.placement)
+    if config.state is not None and placer.simulation is not None:
+        config.state.keep(ir)
+    return placer
 
 
 cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list targets,
@@ -124,7 +140,7 @@ cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list tar
     cdef vector[int] target_nodes
     cdef GraphIR ir = GraphIR()
     ir.devices = list(config.devices)
-    ir.device_types = [parse_device(device)["type"] for device in ir.devices]
+    ir.table = device_table(tuple(config.devices))
     ir.n_devices = <int32_t>len(ir.devices)
     ir.partial_run = config.partial_run
     with graph.lock:

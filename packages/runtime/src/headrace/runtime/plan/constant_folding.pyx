@@ -17,6 +17,7 @@ from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor, buffer
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_OK, HR_UINT8, hr_code, hr_tensor,
 )
+from headrace.runtime.passes.step_costs cimport FOLD_LIMIT
 from headrace.runtime.plan.executable cimport STATIC
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step, node_error
 from headrace.runtime.state.context cimport Run, run_begin
@@ -26,8 +27,6 @@ from headrace.runtime.threads.pools cimport (
     ActiveRun, current_run, flush_denormals, in_pool, is_watched, kHoldGil, process_inter_op_pool,
     restore_denormals,
 )
-
-cdef int64_t FOLD_LIMIT = 16 << 20  # bytes of a constant that is worth keeping
 
 
 cdef bint is_small_enough(vector[hr_tensor*]& outputs) noexcept nogil:

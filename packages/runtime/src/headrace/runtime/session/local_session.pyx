@@ -12,7 +12,10 @@ from headrace.formats.fork_lock import ForkLock
 from headrace.formats.proto import device_pb2
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
+from headrace.runtime.passes.placement_config cimport PlacementConfig
 from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
+from headrace.runtime.passes.state_devices cimport StateDevices
+from headrace.runtime.passes.step_costs cimport NodeCosts
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.state.session_owner cimport SessionOwner, StateOwner
 
@@ -94,6 +97,8 @@ cdef class LocalSession:
     cdef object lock
     cdef bint closed
     cdef bint shared             # whether the state is
+    cdef PlacementConfig placement    # None: one device, or nothing is simulated
+    cdef StateDevices state_devices
     cdef object running          # partial runs, to cancel at close
     cdef object __weakref__
 
@@ -108,8 +113,12 @@ cdef class LocalSession:
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
+        if options.devices > 1 and options.simulate != "none":
+            self.placement = PlacementConfig(
+                options.simulate, intra_op_threads=options.intra_op_threads, costs=NodeCosts())
+            self.state_devices = StateDevices()
         self.functions = FunctionCompiler(
-            self.graph, self.owner, self.program_config(False), options.dynamic)
+            self.graph, self.owner, self.function_config(), options.dynamic)
         self.functions.attach()
         _open.add(self)
 
@@ -166,6 +175,16 @@ cdef class LocalSession:
         config.allow_reference = self.options.allow_reference
         config.allow_soft_placement = self.options.allow_soft_placement
         config.partial_run = partial
+        if self.placement is not None:
+            config.placement = self.placement
+            config.state = self.state_devices
+        return config
+
+    cdef ProgramConfig function_config(self):
+        """Of programs of functions, which kernels call: each stays on one device."""
+        cdef ProgramConfig config = self.program_config(False)
+        config.placement = None
+        config.state = None
         return config
 
     cdef list device_names(self):

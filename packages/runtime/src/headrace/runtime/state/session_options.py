@@ -13,6 +13,7 @@ from headrace.runtime.threads.pools import bounded_intra_op, most_inter_op, most
 
 _MOST_DEVICES = 64
 _EXECUTORS = ("", "DEFAULT", "dynamic")
+_SIMULATIONS = ("one_task", "all_tasks", "none")
 _log = logging.getLogger("headrace.runtime")
 _warned: set[str] = set()
 
@@ -20,7 +21,7 @@ _warned: set[str] = set()
 # not have, labels and hints.
 _WITHOUT_MEANING = frozenset(
     """
-    placement_period isolate_session_state share_cluster_devices_in_session
+    isolate_session_state share_cluster_devices_in_session
     gpu_options pluggable_device_options rpc_options graph_options.infer_shapes
     experimental.collective_deterministic_sequential_execution experimental.collective_nccl
     experimental.recv_buf_max_chunk experimental.share_cluster_devices_in_session
@@ -45,9 +46,12 @@ _SUPPORTED = frozenset(
     """
     device_count intra_op_parallelism_threads inter_op_parallelism_threads use_per_session_threads
     allow_soft_placement session_inter_op_thread_pool operation_timeout_in_ms
-    log_device_placement
+    log_device_placement placement_period
+    graph_options.enable_bfloat16_sendrecv graph_options.enable_recv_scheduling
     experimental.executor_type experimental.refuse_reference_kernels
     experimental.plan_memory_limit_bytes
+    experimental.placement_simulation experimental.transfer_latency_us
+    experimental.transfer_gigabytes_per_second
     """.split()
 )
 
@@ -85,8 +89,30 @@ class SessionOptions:
         if executor not in _EXECUTORS:
             raise _invalid("experimental.executor_type", repr(executor), "'' or 'dynamic'")
         self.dynamic = executor == "dynamic"
+        self._read_placement(option)
+        self.bfloat16_edges = option.graph_options.enable_bfloat16_sendrecv
+        self.schedule_receives = option.graph_options.enable_recv_scheduling
         self.allow_reference = not option.experimental.refuse_reference_kernels
         warn_of_unsupported(option, _SUPPORTED | _WITHOUT_MEANING | _DONE_ANYWAY, "ConfigProto")
+
+    def _read_placement(self, option: run_pb2.ConfigProto) -> None:
+        experimental = option.experimental
+        self.simulate = experimental.placement_simulation or _SIMULATIONS[0]
+        if self.simulate not in _SIMULATIONS:
+            raise _invalid(
+                "experimental.placement_simulation",
+                repr(self.simulate),
+                f"one of '', {', '.join(map(repr, _SIMULATIONS))}",
+            )
+        self.transfer_latency_us = experimental.transfer_latency_us
+        self.transfer_gigabytes_per_s = experimental.transfer_gigabytes_per_second
+        for field in ("transfer_latency_us", "transfer_gigabytes_per_second"):
+            value = getattr(experimental, field)
+            if not 0 <= value < 1e9:
+                raise _invalid(f"experimental.{field}", value, "0 or more, below 1e9")
+        if option.placement_period < 0:
+            raise _invalid("placement_period", option.placement_period, "0 or more")
+        self.placement_period = option.placement_period
 
 
 def warn_of_unsupported(message: Message, known: frozenset[str], what: str) -> None:

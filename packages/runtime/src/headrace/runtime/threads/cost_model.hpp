@@ -18,6 +18,26 @@ constexpr double kNsPerFlop = 0.03;
 // reaches 63 GB/s on an idle machine, but kernels share the memory bus.
 constexpr double kNsPerByte = 0.1;
 
+// Time of calling a kernel, whatever it computes.
+constexpr double kNsPerKernel = 100;
+// Time of calling a kernel in Python, with the GIL.
+constexpr double kNsPerPythonKernel = 20e3;
+
+// ---- what passes between devices
+
+// Between two devices of one process: a reference, and a thread that wakes.
+constexpr double kNsBetweenDevices = 20e3;
+// Between two tasks: a frame, two threads that wake, and the bytes at 2 GB/s. Between hosts both
+// differ by more than ten times: ConfigProto.experimental.transfer_... has them.
+constexpr double kNsBetweenTasks = 100e3;
+constexpr double kNsPerByteBetweenTasks = 0.5;
+// What a transfer takes of the time of either device.
+constexpr double kNsToSend = 1e3;
+constexpr double kNsToSendToTask = 5e3;
+// A placement over several devices is used only if it is expected to take less than this share of
+// the time on the first ones: estimates are that wrong.
+constexpr double kPlacementGain = 0.9;
+
 // ---- where work runs, in nanoseconds of one thread
 
 // Shorter steps keep the GIL. To release it and take it again costs 0.1 us without contention and

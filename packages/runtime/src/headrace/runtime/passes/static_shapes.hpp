@@ -1,0 +1,108 @@
+// Shapes before a run, as far as the graph says them. Unknown sizes count as 1.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "graph/graph_node.hpp"
+#include "headrace/shape_rules.h"
+#include "passes/known_values.hpp"
+
+namespace headrace {
+
+using ::hr_shape_fn;
+using ::hr_shape_rule_by_name;
+
+constexpr int32_t kUnknownRank = -1;
+
+// The values of a graph by number. A value of unknown rank has the `bytes` of its largest input.
+class StaticShapes {
+ public:
+  void resize(size_t n_values) {
+    hr_tensor unknown;
+    std::memset(&unknown, 0, sizeof unknown);
+    unknown.rank = kUnknownRank;
+    values_.assign(n_values, unknown);
+  }
+  hr_tensor& operator[](int32_t value) { return values_[size_t(value)]; }
+
+  // As a placeholder or a variable declares it.
+  void declare(hr_tensor& value, const GraphNode& node) const {
+    int32_t rank = kUnknownRank;
+    const int64_t* dims = nullptr;
+    if (node.abi_node.api->attr_shape(&node.abi_node, "shape", &rank, &dims) == HR_OK)
+      set_dims(value, rank, dims);
+  }
+  void copy(const hr_tensor& from, hr_tensor& to) const {
+    to.rank = from.rank;
+    to.bytes = from.bytes;
+    std::memcpy(to.dims, from.dims, sizeof to.dims);
+  }
+
+  // The outputs of a node, by the rule of its op. rule: may be null.
+  void infer(hr_shape_fn rule, GraphNode& node, const std::vector<int32_t>& inputs,
+             int32_t first_output) {
+    in_.clear();
+    out_.clear();
+    bool complete = true;
+    int64_t most = 0;
+    for (int32_t value : inputs) {
+      in_.push_back(&values_[size_t(value)]);
+      complete = complete && in_.back()->rank >= 0;
+      most = std::max(most, in_.back()->bytes);
+    }
+    const int32_t n = node.abi_node.n_outputs;
+    for (int32_t k = 0; k < n; ++k) {
+      out_.push_back(&values_[size_t(first_output + k)]);
+      out_.back()->rank = kUnset;
+    }
+    if (node.op == "Const" && n == 1) {
+      const hr_tensor* value = nullptr;
+      if (node.abi_node.api->attr_tensor(&node.abi_node, "value", &value) == HR_OK) {
+        copy(*value, *out_[0]);
+        out_[0]->data = value->data;
+        count(*out_[0]);
+        return;
+      }
+    }
+    hr_request request;
+    std::memset(&request, 0, sizeof request);
+    request.size = sizeof request;
+    request.node = &node.abi_node;
+    request.inputs = in_.data();
+    request.outputs = out_.data();
+    request.threads = 1;
+    const bool given =
+        rule && complete && rule(&request) == HR_OK && !request.shape_depends_on_data;
+    for (hr_tensor* value : out_) {
+      if (!given || value->rank < 0) value->rank = kUnknownRank;
+    }
+    if (complete) known_.propagate(node, in_.data(), out_.data());
+    for (hr_tensor* value : out_) {
+      if (value->rank < 0) value->bytes = most;
+      else count(*value);
+    }
+  }
+
+  static void count(hr_tensor& value) {
+    value.bytes = hr_elements(&value) * hr_dtype_size(value.dtype);
+  }
+
+ private:
+  static constexpr int32_t kUnset = -2;
+
+  static void set_dims(hr_tensor& value, int32_t rank, const int64_t* dims) {
+    if (rank < 0 || rank > HR_MAX_RANK) return;
+    value.rank = rank;
+    for (int32_t i = 0; i < rank; ++i) value.dims[i] = dims[i] < 0 ? 1 : dims[i];
+    count(value);
+  }
+
+  std::vector<hr_tensor> values_;
+  std::vector<const hr_tensor*> in_;
+  std::vector<hr_tensor*> out_;
+  KnownValues known_;
+};
+
+}  // namespace headrace
