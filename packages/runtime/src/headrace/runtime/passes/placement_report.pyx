@@ -10,9 +10,11 @@ from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.passes.colocation cimport NO_BOND, REFERENCE
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.place cimport BY_KERNELS, KEPT, REQUESTED, SOFTENED
+from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule
 from headrace.runtime.passes.simulate_placement cimport (
     DeviceEstimate, SimulationRecord, simulate_as_placed,
 )
+from headrace.runtime.passes.step_units cimport StepUnits
 
 from headrace.formats.proto import plan_pb2
 
@@ -118,3 +120,16 @@ cdef int _add_transfers(report, GraphIR ir, SimulationRecord record,
                 to_device=ir.devices[node.device], bytes=size,
                 expected_us=(config.between_tasks_ns + size * config.ns_per_byte) / 1000)
     return 0
+
+
+cdef bytes receives_report(ReceiveSchedule schedule):
+    cdef StepUnits before = schedule.units, after = schedule.after
+    report = plan_pb2.PlacementReport()
+    report.receives.delayed = schedule.n_delayed
+    if before is not None:     # there is something to delay
+        after = before if after is None else after
+        report.receives.peak_bytes_before = before.peak_bytes
+        report.receives.step_us_before = before.length_ns / 1000
+        report.receives.peak_bytes = after.peak_bytes
+        report.receives.step_us = after.length_ns / 1000
+    return report.SerializeToString()

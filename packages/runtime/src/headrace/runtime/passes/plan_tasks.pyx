@@ -11,8 +11,10 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text, text_of
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
-from headrace.runtime.passes.placement_report cimport placement_report
+from headrace.runtime.passes.place cimport Placer
+from headrace.runtime.passes.placement_report cimport placement_report, receives_report
 from headrace.runtime.passes.program cimport ProgramConfig, placed, pruned_graph
+from headrace.runtime.passes.schedule_receives cimport schedule_receives
 from headrace.runtime.passes.task_edges cimport TaskEdges
 
 from headrace.formats.proto import graph_pb2, op_pb2, plan_pb2
@@ -34,6 +36,8 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
         ir = pruned_graph(graph, feeds, fetches, targets, config)
         ir.between_tasks = True
         placed(ir, graph, config)
+        if config.schedule_receives and ir.n_devices > 1:
+            schedule_receives(ir, config.placement)
         tasks = ir.table.tasks
         edges = TaskEdges(ir, ir.table.task_of, tasks)
         edges.cut()
@@ -57,10 +61,15 @@ cpdef bytes explain_tasks(SessionGraph graph, list feeds, list fetches, list tar
     Returns: a serialized PlacementReport.
     """
     cdef GraphIR ir
+    cdef Placer placer
     with graph.lock:
         ir = pruned_graph(graph, feeds, fetches, targets, config)
         ir.between_tasks = True
-        return placement_report(ir, placed(ir, graph, config), config.placement)
+        placer = placed(ir, graph, config)
+        report = placement_report(ir, placer, config.placement)
+        if config.schedule_receives and ir.n_devices > 1:
+            report += receives_report(schedule_receives(ir, config.placement))
+    return report    # concatenated messages are merged
 
 
 cdef dict _graph_defs(GraphIR ir, TaskEdges edges, SessionGraph graph):

@@ -65,6 +65,8 @@ cdef class ProgramConfig:
     cdef public bint merge_common          # common-subexpression elimination
     cdef public bint partial_run           # feeds arrive one by one: the program is dynamic
     cdef public PlacementConfig placement  # None: a node runs on the first device that it may have
+    cdef public bint schedule_receives     # what is sent is delayed until it is needed
+    cdef public bint bfloat16_edges        # float tensors pass between tasks as bfloat16
     cdef public StateDevices state         # None: the session has one device, or its plans differ
 
 

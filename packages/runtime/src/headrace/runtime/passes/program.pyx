@@ -23,6 +23,7 @@ from headrace.runtime.passes.partition cimport partition
 from headrace.runtime.passes.place cimport Placer, place
 from headrace.runtime.passes.prune cimport prune
 from headrace.runtime.passes.read_slots cimport read_slots
+from headrace.runtime.passes.schedule_receives cimport schedule_receives
 from headrace.runtime.graph.session_graph cimport SessionGraph, find_tensor
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
@@ -36,7 +37,8 @@ cdef class ProgramConfig:
     """What a session's ConfigProto says about programs."""
 
     def __init__(self, devices=None, allow_reference=True, allow_soft_placement=False,
-                 merge_common=True, partial_run=False, placement=None, state=None):
+                 merge_common=True, partial_run=False, placement=None, state=None,
+                 schedule_receives=False, bfloat16_edges=False):
         self.devices = devices or ["/job:localhost/replica:0/task:0/device:CPU:0"]
         self.allow_reference = allow_reference
         self.allow_soft_placement = allow_soft_placement
@@ -44,6 +46,8 @@ cdef class ProgramConfig:
         self.partial_run = partial_run
         self.placement = placement
         self.state = state
+        self.schedule_receives = schedule_receives
+        self.bfloat16_edges = bfloat16_edges
 
 
 cdef class Program:
@@ -112,6 +116,8 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
         if config.merge_common:
             merge_common(ir)
         order_writes(ir)
+        if config.schedule_receives and ir.n_devices > 1 and config.placement is not None:
+            schedule_receives(ir, config.placement)
         partition(ir)
         program = _finish(ir)
     program.owner = graph

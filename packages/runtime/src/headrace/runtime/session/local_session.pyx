@@ -97,8 +97,8 @@ cdef class LocalSession:
     cdef object lock
     cdef bint closed
     cdef bint shared             # whether the state is
-    cdef PlacementConfig placement    # None: one device, or nothing is simulated
-    cdef StateDevices state_devices
+    cdef PlacementConfig placement    # None: there is one device
+    cdef StateDevices state_devices   # None: nodes do not move
     cdef object running          # partial runs, to cancel at close
     cdef object __weakref__
 
@@ -113,10 +113,11 @@ cdef class LocalSession:
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
-        if options.devices > 1 and options.simulate != "none":
+        if options.devices > 1:
             self.placement = PlacementConfig(
                 options.simulate, intra_op_threads=options.intra_op_threads, costs=NodeCosts())
-            self.state_devices = StateDevices()
+            if options.simulate != "none":
+                self.state_devices = StateDevices()
         self.functions = FunctionCompiler(
             self.graph, self.owner, self.function_config(), options.dynamic)
         self.functions.attach()
@@ -178,6 +179,7 @@ cdef class LocalSession:
         if self.placement is not None:
             config.placement = self.placement
             config.state = self.state_devices
+            config.schedule_receives = self.options.schedule_receives
         return config
 
     cdef ProgramConfig function_config(self):

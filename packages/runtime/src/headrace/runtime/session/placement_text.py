@@ -43,6 +43,8 @@ def placement_text(report: bytes) -> str:
                 for t in placement.transfer
             ],
         )
+    if placement.HasField("receives"):
+        lines += ["", _receives(placement.receives)]
     lines.append("")
     lines += _table(
         ["node", "op", "device", "start us", "expected us", "measured us", "bytes", "why"],
@@ -71,6 +73,16 @@ def _summary(placement: PlacementReport) -> str:
             f"{placement.first_devices_us:.1f} us"
         )
     return f"{nodes}, each node on the first device that it may have"
+
+
+def _receives(receives: PlacementReport.Receives) -> str:
+    if not receives.delayed:
+        return "no tensor is delayed until its receiver needs it"
+    return (
+        f"{receives.delayed} tensors are delayed until their receivers need them: at most "
+        f"{receives.peak_bytes / 1e6:.1f} MB wait at one time, not "
+        f"{receives.peak_bytes_before / 1e6:.1f} MB"
+    )
 
 
 def _reason(node: Any, short: dict[str, str]) -> str:

@@ -56,6 +56,8 @@ cdef class GraphPlanner:
         config.allow_soft_placement = self.options.allow_soft_placement
         config.placement = self.placement_config
         config.state = self.state
+        config.schedule_receives = self.options.schedule_receives
+        config.bfloat16_edges = self.options.bfloat16_edges
         return config
 
     def tensor_spec(self, str name):
