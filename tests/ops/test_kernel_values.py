@@ -173,3 +173,21 @@ def test_a_gradient_smaller_than_its_input_is_rejected() -> None:
     options = {"variance_epsilon": 1e-3, "scale_after_normalization": True}
     with pytest.raises(hr.errors.InvalidArgumentError, match="must have the shape of t"):
         _run("BatchNormWithGlobalNormalizationGrad", x, row, row, row, x[:2], **options)
+
+
+@pytest.mark.parametrize("source", [hr.float32, hr.float64], ids=lambda d: d.name)
+@pytest.mark.parametrize("target", [hr.float16, hr.bfloat16, hr.float32], ids=lambda d: d.name)
+def test_a_truncating_cast_rounds_towards_zero(source: hr.DType, target: hr.DType) -> None:
+    """In the loop of many elements as in that of a few."""
+    if source == target:
+        return
+    x = np.concatenate([np.linspace(-9, 9, 9999), [0.0, -0.0, 3e38, -3e38, 1e-40, INF, -INF, NAN]])
+    x = x.astype(source.as_numpy_dtype)
+    got = _run("Cast", x, DstT=target, Truncate=True)
+    near = _run("Cast", x, DstT=target)
+    bits = {2: np.uint16, 4: np.uint32}[got.dtype.itemsize]
+    too_far = np.abs(near.astype(np.float64)) > np.abs(x.astype(np.float64))
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(x))
+    expected = (near.view(bits) - too_far.astype(bits))[~np.isnan(x)]
+    np.testing.assert_array_equal(got.view(bits)[~np.isnan(x)], expected)
+    assert too_far.any()

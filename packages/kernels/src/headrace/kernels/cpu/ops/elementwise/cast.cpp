@@ -1,5 +1,6 @@
 // Cast, and Bucketize, which maps each number to the index of its bucket.
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "loops/elements.hpp"
@@ -58,6 +59,28 @@ template <class To, class From> void loop(const void* from, void* to, int64_t n)
   else convert(static_cast<const From*>(from), static_cast<To*>(to), n);
 }
 
+// The nearest narrower float that is no farther from zero.
+template <class To, class From> HR_INLINE To truncated(From from) {
+  if constexpr (std::is_same_v<To, bfloat16> && std::is_same_v<From, float>) {
+    const uint32_t bits = bits_as<uint32_t>(from);
+    To to;
+    to.bits = uint16_t((bits >> 16) | ((bits & 0x7fffffffu) > 0x7f800000u ? 0x40u : 0u));
+    return to;
+  } else {
+    const To near = converted<To>(from);
+    if (!(std::abs(double(near)) > std::abs(double(from)))) return near;
+    using Bits = std::conditional_t<sizeof(To) == 2, uint16_t, uint32_t>;
+    return bits_as<To>(Bits(bits_as<Bits>(near) - 1));
+  }
+}
+
+template <class To, class From>
+HR_CLONES void truncate(const void* from, void* to, int64_t n) {
+  HR_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<To*>(to)[i] = truncated<To>(static_cast<const From*>(from)[i]);
+}
+
 struct CastPlan {
   void (*loop)(const void*, void*, int64_t);
   int64_t from_size, to_size;
@@ -85,6 +108,18 @@ hr_code compute_same(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_t
 
 using Loop = void (*)(const void*, void*, int64_t);
 
+// Null: attribute Truncate makes no difference.
+Loop truncating_loop(hr_dtype from, hr_dtype to) {
+  return with_type(from, Types<float, double>{}, [&](auto f) -> Loop {
+    return with_type(to, Types<half, bfloat16, float>{}, [](auto t) -> Loop {
+      using From = typename decltype(f)::type;
+      using To = typename decltype(t)::type;
+      if constexpr (sizeof(To) < sizeof(From)) return truncate<To, From>;
+      else return nullptr;
+    });
+  });
+}
+
 hr_code prepare_cast(void*, hr_request* r) {
   if (hr_code code = hr_shape_unchanged(r)) return code;
   const hr_dtype from = r->inputs[0]->dtype, to = r->outputs[0]->dtype;
@@ -92,11 +127,13 @@ hr_code prepare_cast(void*, hr_request* r) {
     r->compute = compute_same;
     return HR_OK;
   }
-  const Loop chosen = with_type(from, NumbersAndBool{}, [&](auto f) -> Loop {
-    return with_type(to, NumbersAndBool{}, [](auto t) -> Loop {
-      return loop<typename decltype(t)::type, typename decltype(f)::type>;
+  Loop chosen = hr_attr_bool(r->node, "Truncate", 0) ? truncating_loop(from, to) : nullptr;
+  if (!chosen)
+    chosen = with_type(from, NumbersAndBool{}, [&](auto f) -> Loop {
+      return with_type(to, NumbersAndBool{}, [](auto t) -> Loop {
+        return loop<typename decltype(t)::type, typename decltype(f)::type>;
+      });
     });
-  });
   if (!chosen) return hr_request_fail(r, HR_UNIMPLEMENTED, "no kernel for these dtypes");
   keep_plan(r, new CastPlan{chosen, hr_dtype_size(from), hr_dtype_size(to)});
   r->compute = compute_cast;
