@@ -1,4 +1,4 @@
-"""The peak memory of a process that runs a step over two tasks, with scheduled receives and without.
+"""The peak memory of a process that runs a step over two tasks, by when tensors are sent.
 
 `python tests/executor/peak_memory.py` prints both, and the times of the step.
 

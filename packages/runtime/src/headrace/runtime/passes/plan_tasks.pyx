@@ -39,7 +39,7 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
         if config.schedule_receives and ir.n_devices > 1:
             schedule_receives(ir, config.placement)
         tasks = ir.table.tasks
-        edges = TaskEdges(ir, ir.table.task_of, tasks)
+        edges = TaskEdges(ir, ir.table.task_of, tasks, config.bfloat16_edges)
         edges.cut()
         plan = plan_pb2.PartitionPlan()
         for task, graph_def in _graph_defs(ir, edges, graph).items():

@@ -24,6 +24,8 @@ cdef class TaskEdges:
     cdef vector[TaskEdge] edges
     cdef readonly list tensors          # per edge, the name of its tensor
     cdef vector[int64_t] fetches        # per fetch: its edge, or -1 - the number of a feed
+    cdef bint bfloat16                  # float tensors pass between tasks as that
+    cdef map[vector[int32_t], int32_t] narrow   # nodes that make bfloat16 of a tensor
     cdef map[vector[int32_t], int32_t] receivers, sent_fetches, signals, entered, heads
     cdef list loop_conditions           # per frame: its LoopCond node, or -1
 
@@ -32,6 +34,9 @@ cdef class TaskEdges:
     cdef int copy_constant_enters(self) except -1
     cdef Edge crossing(self, Edge edge, int32_t consumer) except *
     cdef int32_t receive(self, Edge edge, int32_t device, int32_t consumer) except -1
+    cdef int32_t narrowed(self, Edge edge, const vector[int32_t]& waits) except -1
+    cdef int32_t add_cast(self, int32_t node, int32_t port, int32_t device, hr_dtype source,
+                          hr_dtype to) except -1
     cdef int32_t receive_signal(self, int32_t source, int32_t device) except -1
     cdef int32_t loop_head(self, int32_t frame, int32_t device) except -1
     cdef int32_t make_skeleton(self, int32_t frame, int32_t device) except -1

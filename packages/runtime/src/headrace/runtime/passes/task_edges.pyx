@@ -9,6 +9,9 @@ A task with a node inside a loop needs the loop's control, so that its Recvs run
 If it has no Merge of the loop itself, it gets one with a loop of its own around it, whose condition
 it receives in each iteration. Senders and receivers agree on the number of iterations: a node in a
 loop runs once more than the body does, the last time dead, and its Send sends that it is dead.
+
+Where the session says so, float tensors pass as bfloat16 (§5.5): the sender drops the lower half of
+each number, and the receiver puts zeros in its place. Feeds and fetches stay as they are.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -25,7 +28,7 @@ from headrace.runtime.graph.graph_node cimport Edge, GraphNode
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text_of
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_BOOL, HR_INT32, HR_REF, HR_RESOURCE, hr_dtype, hr_node,
+    HR_BFLOAT16, HR_BOOL, HR_FLOAT, HR_INT32, HR_REF, HR_RESOURCE, hr_dtype, hr_node,
 )
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.task_frames cimport TaskFrames
@@ -40,9 +43,11 @@ cdef extern from "headrace/kernel.h" nogil:
 
 
 cdef class TaskEdges:
-    def __init__(self, GraphIR ir, list task_of_device, list tasks):
-        """task_of_device: per device of the ir, the number of its task."""
+    def __init__(self, GraphIR ir, list task_of_device, list tasks, bint bfloat16=False):
+        """task_of_device: per device of the ir, the number of its task. bfloat16: float tensors pass
+        between tasks as that."""
         self.ir = ir
+        self.bfloat16 = bfloat16
         self.tasks = tasks
         self.tensors = []
         for task in task_of_device:
@@ -163,18 +168,58 @@ cdef class TaskEdges:
                 if ir.feeds[feed] == edge.node:
                     break
         port = ir.nodes[edge.node].port if fed else edge.port
-        number = self.number_edge(
-            -1 if fed else self.task(edge.node), self.task_of[device], feed,
-            ir.dtype_of(edge) % HR_REF, f"{text_of(ir.nodes[edge.node].source.name)}:{port}")
+        name = f"{text_of(ir.nodes[edge.node].source.name)}:{port}"
         if not fed:
-            send = self.add_send(edge, number, False)
             for k in range(<int32_t>waits.size()):
                 if ir.nodes[waits[k]].kind != NodeKind.FEED and \
-                        self.task(waits[k]) != self.task(send):
-                    waits[k] = self.receive_signal(waits[k], ir.nodes[send].device)
+                        self.task(waits[k]) != self.task(edge.node):
+                    waits[k] = self.receive_signal(waits[k], ir.nodes[edge.node].device)
+        narrow = self.bfloat16 and not fed and ir.dtype_of(edge) % HR_REF == HR_FLOAT
+        if narrow:
+            edge.node = self.narrowed(edge, waits)
+            edge.port = 0
+        number = self.number_edge(-1 if fed else self.task(edge.node), self.task_of[device], feed,
+                                  ir.dtype_of(edge) % HR_REF, name)
+        if not fed:
+            send = self.add_send(edge, number, False)
             ir.set_controls(send, waits)
         made = self.add_receive(number, device, self.frames.inside[edge.node], edge.node)
+        if narrow:
+            made = self.add_cast(made, 0, device, HR_BFLOAT16, HR_FLOAT)
         self.receivers[key] = made
+        return made
+
+    cdef int32_t narrowed(self, Edge edge, const vector[int32_t]& waits) except -1:
+        """A tensor without the lower half of each float; the same for all tasks."""
+        cdef vector[int32_t] key = [edge.node, edge.port]
+        cdef vector[int32_t] controls
+        key.insert(key.end(), waits.begin(), waits.end())
+        found = self.narrow.find(key)
+        if found != self.narrow.end():
+            return self.narrow[key]
+        made = self.add_cast(edge.node, edge.port, self.ir.nodes[edge.node].device, HR_FLOAT,
+                             HR_BFLOAT16)
+        controls = waits
+        self.ir.set_controls(made, controls)
+        self.narrow[key] = made
+        return made
+
+    cdef int32_t add_cast(self, int32_t node, int32_t port, int32_t device, hr_dtype source,
+                          hr_dtype to) except -1:
+        """A Cast, which truncates where it narrows."""
+        cdef int32_t frame = self.frames.inside[node]
+        cdef int32_t made = self.add(
+            NodeKind.KERNEL, "Cast", text_of(self.ir.nodes[node].source.name) + "/_cast", device,
+            frame, frame, node)
+        cdef GraphNode* cast = self.ir.nodes[made].source
+        self.ir.nodes[made].n_outputs = 1
+        cast.input_dtypes.push_back(source)
+        cast.output_dtypes.push_back(to)
+        attributes_of(cast).add(<string>b"SrcT", number_attr(kType, source))
+        attributes_of(cast).add(<string>b"DstT", number_attr(kType, to))
+        attributes_of(cast).add(<string>b"Truncate", number_attr(kBool, to == HR_BFLOAT16))
+        fill_abi_node(cast)
+        connect(self.ir, made, [(node, port)])
         return made
 
     cdef int32_t receive_signal(self, int32_t source, int32_t device) except -1:
