@@ -55,6 +55,7 @@ cdef class Program:
     cdef readonly bint dynamic       # has control flow, asynchronous kernels or several devices
 
     cpdef describe(self)
+    cpdef list placement(self)
 
 
 # What a session's ConfigProto says about programs.

@@ -94,6 +94,12 @@ cdef class Program:
             "dynamic": self.dynamic,
         }
 
+    cpdef list placement(self):
+        """Where each node runs, as a list of pairs of a name and the number of a device."""
+        cdef size_t i
+        return [(self.nodes[i].source.name, self.nodes[i].device)
+                for i in range(self.nodes.size()) if self.nodes[i].kind == NodeKind.KERNEL]
+
 
 cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list targets,
                             ProgramConfig config):

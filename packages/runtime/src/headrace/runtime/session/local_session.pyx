@@ -25,6 +25,7 @@ from headrace.runtime.session.state_reset cimport reset_state
 
 from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
 from headrace.runtime.kernels.kernel_libraries import load_kernels
+from headrace.runtime.session.moving_step import MovingStep
 from headrace.runtime.session.placement_log import print_placement
 from headrace.runtime.state.session_options import SessionOptions
 from headrace.runtime.executor.static_step import StaticStep
@@ -145,8 +146,19 @@ cdef class LocalSession:
         return step
 
     cdef object make_step(self, tuple feeds, tuple fetches, tuple targets):
-        cdef Program program = build_program(self.graph, list(feeds), list(fetches),
-                                             list(targets), self.program_config(False))
+        cdef Program program = self.make_program(feeds, fetches, targets)
+        step = self.step_of(program)
+        if not program.had_choice:
+            return step
+        return MovingStep(step, program.placement(),
+                          placing_again(weakref.ref(self), feeds, fetches, targets),
+                          self.placement.costs, self.options.placement_period)
+
+    cdef Program make_program(self, tuple feeds, tuple fetches, tuple targets):
+        return build_program(self.graph, list(feeds), list(fetches), list(targets),
+                             self.program_config(False))
+
+    cdef object step_of(self, Program program):
         cdef Segments segments = cut_segments(program, False)
         cdef bint dynamic = self.options.dynamic
         if self.options.log_placement:
@@ -229,3 +241,24 @@ cdef class LocalSession:
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
         return 0
+
+
+def placing_again(session, tuple feeds, tuple fetches, tuple targets):
+    """A function that places a signature again, by what is measured by then.
+
+    Args:
+      session: a weak reference.
+    Returns: a function that returns the step and where its nodes are, or None if the session is
+      closed or makes another step.
+    """
+    def place():
+        cdef LocalSession found = session()
+        cdef Program program
+        if found is None or found.closed or not found.lock.acquire(blocking=False):
+            return None
+        try:
+            program = found.make_program(feeds, fetches, targets)
+            return found.step_of(program), program.placement()
+        finally:
+            found.lock.release()
+    return place

@@ -1,0 +1,116 @@
+"""A step is placed again once it is measured, and keeps what was faster."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
+from headrace.runtime.session.moving_step import MovingStep
+
+
+class Step:
+    """Returns its name; a run takes a fixed time of a clock that only steps move."""
+
+    def __init__(self, name, seconds, clock):
+        self.name, self.seconds, self.clock = name, seconds, clock
+        self.traced = self.plain = 0
+
+    def __call__(self, values):
+        self.plain += 1
+        self.clock[0] += self.seconds
+        return [self.name]
+
+    def run(self, values, options):
+        self.traced += RunOptions.FromString(options).trace_level == RunOptions.FULL_TRACE
+        return [self.name], RunMetadata().SerializeToString()
+
+    def explain(self):
+        return f"explains {self.name}"
+
+
+class Costs:
+    observed = 0
+
+    def observe(self, metadata):
+        RunMetadata.FromString(metadata)
+        self.observed += 1
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+def runs(step, count=60):
+    return [step([])[0] for _ in range(count)]
+
+
+def test_a_step_whose_placement_stays_is_measured_a_few_times_only(clock):
+    first, costs = Step("first", 1.0, clock), Costs()
+    step = MovingStep(first, "here", lambda: (Step("same", 1.0, clock), "here"), costs, 0)
+    assert set(runs(step)) == {"first"}
+    assert step.settled and first.traced == costs.observed == 3
+    assert step.explain() == "explains first"
+
+
+def test_a_faster_placement_stays_and_a_slower_one_goes(clock):
+    for seconds, expected in ((0.5, "second"), (0.99, "first"), (2.0, "first")):
+        second = Step("second", seconds, clock)
+        step = MovingStep(
+            Step("first", 1.0, clock), "here", lambda second=second: (second, "there"), Costs(), 0
+        )
+        found = runs(step)
+        assert step.settled and "second" in found
+        assert found[-1] == expected
+
+
+def test_placements_are_compared_until_one_repeats_but_not_for_ever(clock):
+    made = []
+
+    def place():
+        made.append(Step(f"step{len(made)}", 0.5 ** (len(made) + 1), clock))
+        return made[-1], f"place{len(made)}"
+
+    step = MovingStep(Step("first", 1.0, clock), "place0", place, Costs(), 0)
+    assert runs(step, 200)[-1] == "step2"
+    assert step.settled and len(made) == 3
+
+
+def test_a_period_sets_when_nodes_are_placed_again(clock):
+    called = []
+
+    def place():
+        called.append(True)
+        return Step("second", 0.1, clock), "there"
+
+    step = MovingStep(Step("first", 1.0, clock), "here", place, Costs(), 20)
+    assert set(runs(step, 21)) == {"first"}
+    assert called == [True]
+    assert step([]) == ["second"]
+
+
+def test_where_no_step_can_be_made_now_it_is_tried_again(clock):
+    answers = [None, None, (Step("second", 0.1, clock), "there")]
+    step = MovingStep(Step("first", 1.0, clock), "here", lambda: answers.pop(0), Costs(), 0)
+    assert set(runs(step, 11)) == {"first"}
+    assert not answers and step([]) == ["second"]
+
+
+def test_a_run_that_fails_is_no_measurement(clock):
+    class Failing(Step):
+        def __call__(self, values):
+            raise ValueError("fails")
+
+        def run(self, values, options):
+            raise ValueError("fails")
+
+    costs = Costs()
+    step = MovingStep(Failing("first", 1.0, clock), "here", lambda: None, costs, 0)
+    for _ in range(20):
+        with pytest.raises(ValueError, match="fails"):
+            step([])
+    assert costs.observed == 0 and not step.settled
