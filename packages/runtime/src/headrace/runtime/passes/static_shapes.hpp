@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "graph/attributes.hpp"
 #include "graph/graph_node.hpp"
 #include "headrace/shape_rules.h"
 #include "passes/known_values.hpp"
@@ -57,15 +58,7 @@ class StaticShapes {
       out_.push_back(&values_[size_t(first_output + k)]);
       out_.back()->rank = kUnset;
     }
-    if (node.op == "Const" && n == 1) {
-      const hr_tensor* value = nullptr;
-      if (node.abi_node.api->attr_tensor(&node.abi_node, "value", &value) == HR_OK) {
-        copy(*value, *out_[0]);
-        out_[0]->data = value->data;
-        count(*out_[0]);
-        return;
-      }
-    }
+    if (node.op == "Const" && n == 1 && read_constant(node, *out_[0])) return;
     hr_request request;
     std::memset(&request, 0, sizeof request);
     request.size = sizeof request;
@@ -92,6 +85,22 @@ class StaticShapes {
  private:
   static constexpr int32_t kUnset = -2;
 
+  // Its values, too, where shapes may depend on them; others may be large.
+  static bool read_constant(GraphNode& node, hr_tensor& value) {
+    AttrScalar scalar;
+    TensorHeader header;
+    if (find_scalar(&node, "value", kTensor, scalar) != HR_OK ||
+        !parse_tensor_header(scalar.bytes, header))
+      return false;
+    value.rank = header.rank;
+    std::memcpy(value.dims, header.dims, sizeof value.dims);
+    count(value);
+    const hr_tensor* read = nullptr;
+    if (header.elements <= HR_MAX_INTS && (value.dtype == HR_INT32 || value.dtype == HR_INT64) &&
+        node.abi_node.api->attr_tensor(&node.abi_node, "value", &read) == HR_OK)
+      value.data = read->data;
+    return true;
+  }
   static void set_dims(hr_tensor& value, int32_t rank, const int64_t* dims) {
     if (rank < 0 || rank > HR_MAX_RANK) return;
     value.rank = rank;
