@@ -11,11 +11,11 @@ from libcpp.memory cimport unique_ptr
 from libcpp.utility cimport move
 
 from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor
-from headrace.runtime.state.context cimport Run, SessionState, run_fail_text
+from headrace.runtime.state.context cimport Run, SessionState, run_blame, run_fail_text
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, record_unit
 from headrace.runtime.state.error_boundary cimport call_compute_async, call_prepare
-from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
+from headrace.runtime.executor.executor_plan cimport RUN_SEND, ExecutorPlan, Port, Target, Unit
 from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
@@ -203,8 +203,7 @@ cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noex
         value = iteration.slots[unit.first_slot].get()
     code = rendezvous.send(rendezvous, &key, value, dead)
     if code != HR_OK and not state.run.cancelled.get():
-        fail_unit(state, number, iteration, code, "no memory to send a value"
-                  if code == HR_RESOURCE_EXHAUSTED else "the value could not be sent")
+        fail_unit(state, number, iteration, code, could_not_send(code))
         return
     state.lock.lock()
     if state.traced and not dead:
@@ -215,3 +214,40 @@ cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noex
         # It has no outputs; a pointer that is not null means that it is not dead.
         finish(state, <ExecutorPlan>state.plan, number, iteration, iteration.slots)
     state.lock.unlock()
+
+
+cdef hr_code send_early(ExecutionState* state, ExecutorPlan plan, Run* run, int32_t number,
+                        Iteration* iteration, int32_t output,
+                        const hr_tensor* value) noexcept nogil:
+    cdef Port* port = &plan.ports[plan.units[number].first_port + output]
+    cdef Unit* unit
+    cdef hr_edge_key key
+    cdef hr_rendezvous* rendezvous
+    cdef int32_t i, target
+    cdef int64_t start
+    cdef hr_code code
+    for i in range(port.n_targets):
+        target = plan.targets[port.first_target + i].unit
+        unit = &plan.units[target]
+        # Once the plan of the segment was wrong and it runs again, some values have been sent.
+        if unit.kind != RUN_SEND or unit.pending != 1 or iteration.units[unit.local].merged:
+            continue
+        start = monotonic_ns()
+        key = edge_key(unit.edge, iteration)
+        rendezvous = rendezvous_of(state, unit.edge)
+        code = rendezvous.send(rendezvous, &key, value, 0)
+        if code != HR_OK:
+            run_blame(run, unit.node)
+            return run_fail_text(run, code, could_not_send(code))
+        iteration.units[unit.local].merged = 1
+        if state.traced:
+            state.lock.lock()
+            record_unit(state, plan, target, NULL, start)
+            state.lock.unlock()
+    return HR_OK
+
+
+cdef const char* could_not_send(hr_code code) noexcept nogil:
+    if code == HR_RESOURCE_EXHAUSTED:
+        return "no memory to send a value"
+    return "the value could not be sent"

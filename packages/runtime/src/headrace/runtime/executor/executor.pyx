@@ -347,7 +347,10 @@ cdef void run_ready(ExecutionState* state, ExecutorPlan plan, Ready item,
     cdef OwnedTensor* inputs = iteration.slots + unit.first_slot
     cdef OwnedTensor value
     cdef bint usable = True
-    if unit.kind == RUN_SEND or (unit.kind == RUN_RECV and iteration.units[unit.local].dead == 0):
+    if unit.kind == RUN_SEND and iteration.units[unit.local].merged:
+        # The segment that made the value has sent it. A pointer that is not null: it is not dead.
+        finish(state, plan, item.unit, iteration, inputs)
+    elif unit.kind == RUN_SEND or (unit.kind == RUN_RECV and iteration.units[unit.local].dead == 0):
         state.lock.unlock()
         if unit.kind == RUN_SEND:
             send(state, item.unit, iteration)
@@ -411,7 +414,8 @@ cdef void run_work(ExecutionState* state, ExecutorPlan plan, Unit* unit, Ready i
         return
     state.lock.unlock()
     if unit.kind == RUN_SEGMENT:
-        code = run_segment(state, plan, item.unit, inputs, outputs.data(), alone, poll, execution)
+        code = run_segment(state, plan, item.unit, item.iteration, inputs, outputs.data(), alone,
+                           poll, execution)
     else:
         start = monotonic_ns()
         code = run_loop(state, unit, inputs, outputs.data(), poll, execution)

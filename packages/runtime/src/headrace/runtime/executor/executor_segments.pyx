@@ -15,11 +15,13 @@ from headrace.runtime.state.context cimport (
     HR_REPLAN, Run, run_blame, run_blamed, run_code, run_fail_text,
 )
 from headrace.runtime.plan.executable cimport (
-    Executable, Lease, RunBuffers, SegmentOutput, fail_no_room, run_entries, run_traced,
+    EarlyOutput, Executable, Lease, RunBuffers, SegmentOutput, fail_no_room, run_entries, run_part,
+    run_traced,
 )
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
-from headrace.runtime.executor.executor_state cimport ExecutionState, keep_named
+from headrace.runtime.executor.asynchronous_nodes cimport send_early
+from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration, keep_named
 from headrace.runtime.memory.kernel_abi cimport (
     HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
 )
@@ -37,12 +39,14 @@ cdef int MOST_PLANS = 16
 
 
 cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
-                         const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
-                         void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+                         Iteration* iteration, const hr_tensor* inputs, OwnedTensor* outputs,
+                         bint alone, void (*poll)(void*) noexcept nogil,
+                         void* poll_argument) noexcept nogil:
     cdef hr_code code = HR_REPLAN
     cdef int attempt
     for attempt in range(MOST_PLANS):
-        code = try_segment(state, plan, unit, inputs, outputs, alone, poll, poll_argument)
+        code = try_segment(state, plan, unit, iteration, inputs, outputs, alone, poll,
+                           poll_argument)
         if code != HR_REPLAN:
             return code
     return run_fail_text(&state.run, HR_ABORTED,
@@ -50,8 +54,9 @@ cdef hr_code run_segment(ExecutionState* state, ExecutorPlan plan, int unit,
 
 
 cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
-                         const hr_tensor* inputs, OwnedTensor* outputs, bint alone,
-                         void (*poll)(void*) noexcept nogil, void* poll_argument) noexcept nogil:
+                         Iteration* iteration, const hr_tensor* inputs, OwnedTensor* outputs,
+                         bint alone, void (*poll)(void*) noexcept nogil,
+                         void* poll_argument) noexcept nogil:
     """Returns HR_REPLAN where a variable has another shape than planned; nothing has had an effect."""
     cdef int number = plan.units[unit].number
     cdef shared_ptr[Executable] chosen
@@ -69,7 +74,7 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
     if alone and state.intra_op_threads > 1 and ns > kParallel and \
             (ns > kLong or not others_compute()):
-        if run_wide(state, number, inputs, outputs, poll, poll_argument, &code, &took_ns):
+        if run_wide(state, unit, iteration, inputs, outputs, poll, poll_argument, &code, &took_ns):
             if code == HR_OK:
                 # About the time of one thread, and no less, so that a wrong estimate is corrected.
                 chosen.get().cost.add_sample(<double>took_ns * state.intra_op_threads)
@@ -80,7 +85,7 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
         start = steady_ns()
     if ns > kHeavy:
         before = begin_heavy_unit()
-    code = run_on(state, &state.run, inputs, outputs, chosen)
+    code = run_on(state, &state.run, unit, iteration, inputs, outputs, chosen)
     if ns > kHeavy:
         end_heavy_unit(before)
     if timed:
@@ -93,7 +98,8 @@ cdef inline double cost_of(const Executable* executable) noexcept nogil:
     return executable.cost.ns(expected_ns(executable.flops, executable.bytes_moved))
 
 
-cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, OwnedTensor* outputs,
+cdef hr_code run_on(ExecutionState* state, Run* run, int unit, Iteration* iteration,
+                    const hr_tensor* inputs, OwnedTensor* outputs,
                     shared_ptr[Executable]& chosen) noexcept nogil:
     cdef Lease lease
     cdef Executable* executable
@@ -108,7 +114,9 @@ cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, Ow
     for i in range(executable.input_tensor.size()):
         buffers.tensors[executable.input_tensor[i]] = inputs[i]
     if state.traced:
-        code = run_with_clock(state, run, executable, buffers)
+        code = run_with_clock(state, run, unit, iteration, executable, buffers)
+    elif executable.early.size():
+        code = run_and_send(state, run, unit, iteration, executable, buffers, NULL)
     else:
         code = run_entries(executable, buffers, run)
     if code == HR_OK:
@@ -125,14 +133,17 @@ cdef hr_code run_on(ExecutionState* state, Run* run, const hr_tensor* inputs, Ow
     return code
 
 
-cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* executable,
-                            RunBuffers* buffers) noexcept nogil:
+cdef hr_code run_with_clock(ExecutionState* state, Run* run, int unit, Iteration* iteration,
+                            Executable* executable, RunBuffers* buffers) noexcept nogil:
     cdef Clock clock
     cdef hr_code code
     cdef bint kept
     if not clock.start(executable.entries.size()):
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
-    code = run_traced(executable, buffers, run, clock.data())
+    if executable.early.size():    # the clock starts with zeros
+        code = run_and_send(state, run, unit, iteration, executable, buffers, clock.data())
+    else:
+        code = run_traced(executable, buffers, run, clock.data())
     state.lock.lock()
     kept = trace_entries(state.records, executable, buffers, clock.data(), thread_number())
     state.lock.unlock()
@@ -141,10 +152,36 @@ cdef hr_code run_with_clock(ExecutionState* state, Run* run, Executable* executa
     return code
 
 
+cdef hr_code run_and_send(ExecutionState* state, Run* run, int unit, Iteration* iteration,
+                          Executable* executable, RunBuffers* buffers,
+                          int64_t* clock_ns) noexcept nogil:
+    """Runs all entries; values for Sends leave as soon as they are complete."""
+    cdef size_t k, at = 0
+    cdef EarlyOutput* early
+    cdef SegmentOutput* output
+    cdef OwnedTensor value
+    cdef hr_code code
+    for k in range(executable.early.size()):
+        early = &executable.early[k]
+        code = run_part(executable, buffers, run, at, <size_t>early.after, clock_ns)
+        if code != HR_OK:
+            return code
+        at = <size_t>early.after
+        output = &executable.outputs[early.output]
+        value.share(buffers.tensors[output.tensor], buffers.tensors[output.root].owner)
+        code = send_early(state, <ExecutorPlan>state.plan, run, unit, iteration, early.output,
+                          value.get())
+        if code != HR_OK:
+            return code
+    return run_part(executable, buffers, run, at, executable.entries.size(), clock_ns)
+
+
 # ---- on several threads -----------------------------------------------------------------------------
 
 cdef struct WideWork:
     ExecutionState* state
+    int unit
+    Iteration* iteration
     int number
     shared_ptr[Executable]* executable
     const hr_tensor* inputs
@@ -153,14 +190,16 @@ cdef struct WideWork:
     int64_t took_ns
 
 
-cdef bint run_wide(ExecutionState* state, int number, const hr_tensor* inputs, OwnedTensor* outputs,
-                   void (*poll)(void*) noexcept nogil, void* poll_argument,
+cdef bint run_wide(ExecutionState* state, int unit, Iteration* iteration, const hr_tensor* inputs,
+                   OwnedTensor* outputs, void (*poll)(void*) noexcept nogil, void* poll_argument,
                    hr_code* code, int64_t* took_ns) noexcept nogil:
     """Runs the segment on the intra-op pool; False: the pool is busy, and nothing ran."""
     cdef WideWork work
     cdef shared_ptr[Executable] executable
     work.state = state
-    work.number = number
+    work.unit = unit
+    work.iteration = iteration
+    work.number = (<ExecutorPlan>state.plan).units[unit].number
     work.inputs = inputs
     work.outputs = outputs
     work.executable = &executable
@@ -182,7 +221,8 @@ cdef void work_wide(void* argument) noexcept nogil:
     work.executable[0] = specialised(work.state, work.number, work.inputs, work.state.intra_op_threads)
     if work.executable.get() != NULL:
         work.took_ns = steady_ns()
-        work.code = run_on(work.state, &work.state.wide, work.inputs, work.outputs, work.executable[0])
+        work.code = run_on(work.state, &work.state.wide, work.unit, work.iteration, work.inputs,
+                           work.outputs, work.executable[0])
         work.took_ns = steady_ns() - work.took_ns
 
 

@@ -27,7 +27,7 @@ struct FrameRun;
 struct UnitState {
   int32_t pending;  // missing inputs and control edges
   int32_t dead;     // inputs that are dead
-  int32_t merged;   // 1 + the live input of a merge
+  int32_t merged;   // of a merge, 1 + its live input; of a Send, whether its value has been sent
 };
 
 // One iteration of one entered frame (a tag in the white paper, §4.4), in one block of memory with

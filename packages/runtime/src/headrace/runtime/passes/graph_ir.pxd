@@ -57,6 +57,8 @@ cdef class GraphIR:
     # Nodes in an order in which all can run; back edges of loops are ignored. Nodes that change
     # variables come as late as possible.
     cdef int order(self, vector[int32_t]& sorted_nodes) except -1
+    # The same, where what is sent soonest comes first.
+    cdef int order_for_sends(self, vector[int32_t]& sorted_nodes) except -1
 
 
 # Whether a node sends a fetched value to the client.

@@ -15,6 +15,10 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.formats.errors import InternalError
 
 
+cdef enum:
+    _NOT_SENT = 0x7fffffff   # the urgency of what no Send needs
+
+
 cdef extern from *:
     """
     #include <cstdint>
@@ -114,9 +118,17 @@ cdef class GraphIR:
     cdef int order(self, vector[int32_t]& sorted_nodes) except -1:
         cdef size_t left
         with nogil:
-            left = _order(self, sorted_nodes)
+            left = _order(self, sorted_nodes, NULL)
         if left:
             raise InternalError(None, None, f"the passes left {left} nodes in a cycle")
+        return 0
+
+    cdef int order_for_sends(self, vector[int32_t]& sorted_nodes) except -1:
+        cdef vector[int32_t] urgency
+        self.order(sorted_nodes)
+        with nogil:
+            if _find_urgency(self, sorted_nodes, urgency):
+                _order(self, sorted_nodes, &urgency)
         return 0
 
 
@@ -125,15 +137,57 @@ cdef inline cbool _closes_loop(GraphIR ir, int32_t producer, int32_t consumer) n
             and ir.nodes[consumer].kind == NodeKind.MERGE)
 
 
-cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes) noexcept nogil:
-    """Kahn's algorithm; returns the number of nodes that it could not place."""
+cdef bint _find_urgency(GraphIR ir, const vector[int32_t]& sorted_nodes,
+                        vector[int32_t]& urgency) noexcept nogil:
+    """Finds the shortest chain at whose end a Send needs the node, as if each op took the same time.
+
+    Returns: whether there are Sends.
+    """
+    cdef vector[int32_t] depth
+    cdef IRNode* node
+    cdef int32_t i, k, producer
+    cdef size_t at
+    cdef bint any_sends = False
+    for at in range(sorted_nodes.size()):
+        any_sends = any_sends or ir.nodes[sorted_nodes[at]].kind == NodeKind.SEND
+    if not any_sends:
+        return False
+    depth.assign(ir.nodes.size(), 0)
+    urgency.assign(ir.nodes.size(), _NOT_SENT)
+    for at in range(sorted_nodes.size()):
+        i = sorted_nodes[at]
+        node = &ir.nodes[i]
+        for k in range(node.n_inputs + node.n_controls):
+            producer = (ir.edges[node.first_input + k].node if k < node.n_inputs
+                        else ir.controls[node.first_control + k - node.n_inputs])
+            if not _closes_loop(ir, producer, i):
+                depth[i] = max(depth[i], depth[producer] + 1)
+        if node.kind == NodeKind.SEND:
+            urgency[i] = depth[i]
+    at = sorted_nodes.size()
+    while at > 0:
+        at -= 1
+        i = sorted_nodes[at]
+        node = &ir.nodes[i]
+        for k in range(node.n_inputs + node.n_controls):
+            producer = (ir.edges[node.first_input + k].node if k < node.n_inputs
+                        else ir.controls[node.first_control + k - node.n_inputs])
+            if not _closes_loop(ir, producer, i):
+                urgency[producer] = min(urgency[producer], urgency[i])
+    return True
+
+
+cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes,
+                   const vector[int32_t]* urgency) noexcept nogil:
+    """Kahn's algorithm; returns the number of nodes that it could not place. urgency: null, or per
+    node: the lower comes first."""
     cdef int32_t n = <int32_t>ir.nodes.size()
     cdef int32_t i, k, producer, consumer
     cdef size_t alive = 0
     cdef IRNode* node
     cdef vector[int32_t] missing, first, consumers, at, depth
     cdef min_heap ready
-    cdef writer_heap writers
+    cdef writer_heap writers, urgent
     missing.assign(n, 0)
     depth.assign(n, 0)
     first.assign(n + 1, 0)
@@ -169,13 +223,15 @@ cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes) noexcept nogil:
             at[producer] += 1
     for i in range(n):
         if missing[i] == 0 and not ir.nodes[i].removed:
-            _push(ir, i, 0, ready, writers)
+            _push(ir, i, 0, urgency, ready, urgent, writers)
     sorted_nodes.clear()
     sorted_nodes.reserve(alive)
     while True:
         if not ready.empty():
             i = <int32_t>(ready.top() & 0x7fffffff)
             ready.pop()
+        elif not urgent.empty():
+            i = urgent.pop()
         elif not writers.empty():
             i = writers.pop()
         else:
@@ -186,11 +242,12 @@ cdef size_t _order(GraphIR ir, vector[int32_t]& sorted_nodes) noexcept nogil:
             depth[consumer] = max(depth[consumer], depth[i] + 1)
             missing[consumer] -= 1
             if missing[consumer] == 0:
-                _push(ir, consumer, depth[consumer], ready, writers)
+                _push(ir, consumer, depth[consumer], urgency, ready, urgent, writers)
     return alive - sorted_nodes.size()
 
 
-cdef inline void _push(GraphIR ir, int32_t i, int32_t depth, min_heap& ready,
+cdef inline void _push(GraphIR ir, int32_t i, int32_t depth, const vector[int32_t]* urgency,
+                       min_heap& ready, writer_heap& urgent,
                        writer_heap& writers) noexcept nogil:
     """Writers are ordered by the length of the chain before them, as if each op took the same time."""
     cdef IRNode* node = &ir.nodes[i]
@@ -198,6 +255,8 @@ cdef inline void _push(GraphIR ir, int32_t i, int32_t depth, min_heap& ready,
         writers.push(depth, node.rank, i)
     elif node.n_controls == 0 and is_leading(node):
         ready.push(i)
+    elif urgency != NULL:
+        urgent.push(urgency[0][i], node.rank, i)
     else:
         ready.push((<int64_t>(node.rank + 1) << 31) | i)
 

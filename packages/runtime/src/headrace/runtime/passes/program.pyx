@@ -217,7 +217,7 @@ cdef object _unknown(SessionGraph graph, str role, str name):
 cdef Program _finish(GraphIR ir):
     cdef Program program = Program()
     cdef vector[int32_t] order
-    ir.order(order)
+    ir.order_for_sends(order)
     program.devices = ir.devices
     with nogil:
         _emit(ir, order, program)

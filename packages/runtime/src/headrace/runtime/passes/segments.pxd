@@ -28,6 +28,7 @@ cdef class Segments:
     cdef vector[int32_t] inputs       # value numbers, no duplicates within a segment
     cdef vector[uint8_t] shape_like     # per input: prepare needs the value itself
     cdef vector[int32_t] outputs        # value numbers
+    cdef vector[uint8_t] sent           # per output: a Send that waits for nothing else reads it
     cdef vector[int32_t] waits          # node numbers outside the segment
     cdef vector[uint8_t] data_dependent # per node: the shapes of its outputs depend on data
     cdef vector[uint64_t] constant_args # per node: arguments whose values `prepare` needs

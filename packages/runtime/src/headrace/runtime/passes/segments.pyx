@@ -189,11 +189,13 @@ cdef class _Cutter(SegmentKeys):
         cdef int32_t n_segments = <int32_t>self.level_of.size()
         cdef int32_t n_values = <int32_t>self.program.values.size()
         cdef vector[int32_t] at, fetched, read_outside, stamp, wait_stamp, constant
+        cdef vector[uint8_t] sent
         cdef Segment segment
         cdef int32_t i, k, s, value, producer
         cdef ProgramNode* node
         cdef bint bounded = False
         read_outside.assign(n_values, 0)
+        sent.assign(n_values, 0)
         for value in self.program.fetches:
             read_outside[value] = 1
         at.assign(n_segments + 1, 0)
@@ -204,6 +206,8 @@ cdef class _Cutter(SegmentKeys):
                 at[s + 1] += 1
             elif node.kind != NodeKind.FEED or self.late_feeds:
                 bounded = True
+            if node.kind == NodeKind.SEND and node.n_controls == 0:
+                sent[self.program.inputs[node.first_input]] = 1
             for k in range(node.n_inputs):
                 value = self.program.inputs[node.first_input + k]
                 if s < 0 or to.segment_of[self.program.values[value].node] != s:
@@ -252,6 +256,7 @@ cdef class _Cutter(SegmentKeys):
                 for k in range(node.n_outputs):
                     if read_outside[node.first_output + k]:
                         to.outputs.push_back(node.first_output + k)
+                        to.sent.push_back(sent[node.first_output + k])
             segment.n_inputs = <int32_t>to.inputs.size() - segment.first_input
             segment.n_outputs = <int32_t>to.outputs.size() - segment.first_output
             segment.n_waits = <int32_t>to.waits.size() - segment.first_wait

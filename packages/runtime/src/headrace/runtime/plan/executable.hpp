@@ -68,6 +68,7 @@ struct SegmentOutput {
   int32_t tensor;
   int32_t root;         // the tensor that owns its memory
   uint8_t handed_over;  // the only value in memory that a run allocates: moved, not copied
+  uint8_t sent;         // a Send that waits for nothing else reads it
   hr_buffer* constant;  // the executable's buffer that contains the value, or null
 };
 
@@ -82,6 +83,12 @@ class Executable {
   std::vector<int32_t> by_kernel;  // tensors to release after a run
   int64_t arena_bytes = 0;
   int32_t first_effect = 0;  // earlier entries change nothing that outlives the run
+  // Outputs that are sent before the run ends, in the order in which they are complete.
+  struct EarlyOutput {
+    int32_t after;   // as many entries have run
+    int32_t output;  // into `outputs`
+  };
+  std::vector<EarlyOutput> early;
 
   // ---- its key
   std::vector<hr_tensor> inputs;      // shapes; with data where the value is part of the key

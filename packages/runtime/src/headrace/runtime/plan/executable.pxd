@@ -70,7 +70,12 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         int32_t tensor
         int32_t root
         uint8_t handed_over
+        uint8_t sent
         hr_buffer* constant
+
+    cdef struct EarlyOutput "headrace::Executable::EarlyOutput":
+        int32_t after
+        int32_t output
 
     cdef cppclass RunBuffers:
         hr_tensor* tensors
@@ -95,6 +100,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         vector[int32_t] by_kernel
         int64_t arena_bytes
         int32_t first_effect
+        vector[EarlyOutput] early
         vector[hr_tensor] inputs
         vector[int32_t] input_tensor
         vector[SegmentOutput] outputs
@@ -137,6 +143,9 @@ cdef shared_ptr[Executable] new_executable() except *
 # Runs all entries; the lease releases their outputs, also after an error. HR_REPLAN: a variable has
 # another shape than planned, and nothing has had an effect.
 cdef hr_code run_entries(Executable* executable, RunBuffers* buffers, Run* run) noexcept nogil
+# The entries from first to last - 1. clock_ns: null, or as in run_traced.
+cdef hr_code run_part(Executable* executable, RunBuffers* buffers, Run* run, size_t first,
+                      size_t last, int64_t* clock_ns) noexcept nogil
 # As run_entries; sets clock_ns to start and end of each entry.
 cdef hr_code run_traced(Executable* executable, RunBuffers* buffers, Run* run,
                         int64_t* clock_ns) noexcept nogil

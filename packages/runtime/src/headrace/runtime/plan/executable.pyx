@@ -97,20 +97,28 @@ cdef hr_code run_entries(Executable* executable, RunBuffers* buffers, Run* run) 
 
 cdef hr_code run_traced(Executable* executable, RunBuffers* buffers, Run* run,
                         int64_t* clock_ns) noexcept nogil:
-    cdef hr_code code = allocate_counted(executable, buffers, run)
     cdef size_t i
-    cdef Entry* entry
     for i in range(2 * executable.entries.size()):
         clock_ns[i] = 0
+    return run_part(executable, buffers, run, 0, executable.entries.size(), clock_ns)
+
+
+cdef hr_code run_part(Executable* executable, RunBuffers* buffers, Run* run, size_t first,
+                      size_t last, int64_t* clock_ns) noexcept nogil:
+    cdef hr_code code = HR_OK if first else allocate_counted(executable, buffers, run)
+    cdef size_t i
+    cdef Entry* entry
     if code != HR_OK:
         return code
-    for i in range(executable.entries.size()):
+    for i in range(first, last):
         entry = &buffers.entries[i]
-        clock_ns[2 * i] = now_ns()
+        if clock_ns != NULL:
+            clock_ns[2 * i] = now_ns()
         code = call_compute(entry.compute, &run.ctx, entry.state, entry.plan,
                             <const hr_tensor* const*>entry.inputs,
                             <hr_tensor* const*>entry.outputs, entry.workspace)
-        clock_ns[2 * i + 1] = now_ns()
+        if clock_ns != NULL:
+            clock_ns[2 * i + 1] = now_ns()
         if code != HR_OK:
             return stopped(executable, run, i, code)
         if run_wants_attention(run):

@@ -2,10 +2,12 @@
 """The last stage: a segment's steps become entries of the kernel schedule."""
 
 from libc.stdint cimport int32_t
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from headrace.runtime.plan.executable cimport (
-    ARENA, INPUT, EntryPlan, Executable, alias_entry, release_entry,
+    ARENA, BY_KERNEL, COUNTED, INPUT, EarlyOutput, EntryPlan, Executable, SegmentOutput,
+    alias_entry, release_entry,
 )
 from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_compute
 from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
@@ -18,6 +20,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
     cdef Step* step
     cdef EntryPlan entry
     cdef vector[vector[int32_t]] dying   # pinned values by the step of their last use
+    cdef vector[int32_t] after           # per step: the entries up to it
     dying.resize(builder.steps.size())
     for i in range(<int>builder.steps.size()):
         if builder.steps[i].writes and not builder.steps[i].elided:
@@ -67,11 +70,51 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.node = step.node
             executable.arguments.push_back(dying[i][j])
             executable.entries.push_back(entry)
+        after.push_back(<int32_t>executable.entries.size())
     if executable.first_effect < 0:
         executable.first_effect = <int32_t>executable.entries.size()
     executable.tensors = builder.tensors
     executable.storage = builder.storage
+    return find_early_outputs(builder, after)
+
+
+cdef int find_early_outputs(SegmentBuilder builder, vector[int32_t]& after) except -1:
+    """Finds the outputs for Sends that are complete before the last entry has run.
+
+    Their memory is counted, and no other step writes it.
+    """
+    cdef Executable* executable = builder.out
+    cdef vector[EarlyOutput] found
+    cdef vector[int32_t] made_by
+    cdef EarlyOutput early
+    cdef SegmentOutput* output
+    cdef int i, j
+    cdef size_t k
+    cdef bint any_sent = False
+    for k in range(executable.outputs.size()):
+        any_sent = any_sent or executable.outputs[k].sent
+    if not any_sent:
+        return 0
+    made_by.assign(builder.tensors.size(), -1)
+    for i in range(<int>builder.steps.size()):
+        for j in range(builder.steps[i].n_outputs if not builder.steps[i].elided else 0):
+            made_by[builder.arguments[builder.steps[i].first_output + j]] = i
+    for k in range(executable.outputs.size()):
+        output = &executable.outputs[k]
+        if not output.sent or made_by[output.root] < 0 or \
+                builder.storage[output.root] not in (BY_KERNEL, COUNTED):
+            continue
+        early.after = after[max(made_by[output.root], made_by[output.tensor])]
+        early.output = <int32_t>k
+        if early.after < <int32_t>executable.entries.size():
+            found.push_back(early)
+    sort(found.begin(), found.end(), is_earlier)
+    executable.early = found
     return 0
+
+
+cdef bint is_earlier(const EarlyOutput& a, const EarlyOutput& b) noexcept nogil:
+    return a.after < b.after
 
 
 cdef bint has_effect(Step* step) noexcept:

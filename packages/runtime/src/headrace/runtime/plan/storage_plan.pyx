@@ -250,6 +250,7 @@ cdef int plan_outputs(SegmentBuilder builder, Segments segments, Segment segment
         output.root = builder.root[output.tensor]
         output.handed_over = builder.storage[output.root] in (COUNTED, BY_KERNEL)
         output.constant = NULL
+        output.sent = segments.sent[segment.first_output + i]
         if builder.storage[output.root] == STATIC and builder.tensors[output.tensor].dtype < HR_REF:
             output.constant = builder.out.constant_at(builder.tensors[output.tensor].data)
         outputs.push_back(output)
