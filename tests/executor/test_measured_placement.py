@@ -25,6 +25,7 @@ def _devices(session: hr.Session, fetch: Any, feeds: Any) -> dict[str, str]:
         node.node_name: device.device[-5:]
         for device in metadata.step_stats.dev_stats
         for node in device.node_stats
+        if not node.timeline_label.endswith(("_Recv", "_Send"))
     }
 
 

@@ -36,6 +36,7 @@ OWN = {
     "ConfigProto.Experimental.refuse_reference_kernels",
     "ConfigProto.Experimental.transfer_gigabytes_per_second",
     "ConfigProto.Experimental.transfer_latency_us",
+    "RunMetadata.placement",
 }
 
 
@@ -44,6 +45,8 @@ def _collect(module_names):
 
     def walk(file):
         if file.name in seen or file.name.startswith("google/"):
+            return
+        if Path(file.name).stem in HEADRACE_ONLY:
             return
         seen.add(file.name)
         messages.update(file.message_types_by_name)

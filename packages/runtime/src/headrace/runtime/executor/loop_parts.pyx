@@ -54,6 +54,7 @@ cdef class LoopParts(LoopPhases):
                 for j in range(node.n_outputs):
                     if node.first_output + j in read:
                         self.loop.segments.outputs.push_back(node.first_output + j)
+                        self.loop.segments.sent.push_back(False)
             for value in inputs:
                 self.loop.segments.inputs.push_back(value)
                 self.loop.segments.shape_like.push_back(
