@@ -15,6 +15,7 @@ from served_cluster import in_process, processes
 
 import headrace.graph as hr
 from headrace.formats import errors
+from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import ConfigProto, RunMetadata, RunOptions
 
 PS0, PS1, WORKER = "/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0"
@@ -254,6 +255,25 @@ def test_a_trace_covers_all_tasks(target: str) -> None:
     }
     assert where["sum_at_ps1"].startswith("/job:ps/replica:0/task:1")
     assert any(name.endswith("RecvTensor") for name in where)
+
+
+def test_a_trace_says_why_each_node_is_where_it_is(target: str) -> None:
+    with on(PS0):
+        a = hr.placeholder(hr.float32, (64, 64), name="fed_to_ps0")
+        b = hr.matmul(a, a, name="product_for_ps1")
+    with on(PS1):
+        c = hr.reduce_sum(b, name="sum_of_ps0")
+    options, metadata = RunOptions(trace_level=RunOptions.FULL_TRACE), RunMetadata()
+    with hr.Session(target) as session:
+        session.run(c, {a: np.ones((64, 64))}, options=options, run_metadata=metadata)
+    placed = {node.name: node for node in metadata.placement.node}
+    for name, task in (("product_for_ps1", PS0), ("sum_of_ps0", PS1)):
+        node = placed[name]
+        assert node.device.startswith(task.replace("/task", "/replica:0/task"))
+        assert node.reason == PlacementReport.REQUESTED and node.requested == task
+        assert node.expected_us > 0 and node.measured_us > 0
+    (transfer,) = metadata.placement.transfer
+    assert transfer.tensor == "product_for_ps1:0" and transfer.bytes == 64 * 64 * 4
 
 
 def test_time_limits_end_a_blocked_run(target: str) -> None:

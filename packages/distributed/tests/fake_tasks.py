@@ -104,6 +104,27 @@ class FakePlanner:
             plan.partition.add(task=task, graph_def=part)
         return plan.SerializeToString()
 
+    def observe(self, run_metadata: bytes) -> None:
+        raise NotImplementedError("its tasks run no steps")
+
+    def placement(
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        devices: Sequence[str],
+    ) -> bytes:
+        raise NotImplementedError("its tasks run no steps")
+
+    def explain(
+        self,
+        feeds: Sequence[str],
+        fetches: Sequence[str],
+        targets: Sequence[str],
+        devices: Sequence[str],
+    ) -> str:
+        raise NotImplementedError("its tasks run no steps")
+
     def tensor_spec(self, name: str) -> Any:
         return name, 1, ()
 

@@ -38,6 +38,10 @@ class Costs:
         self.observed += 1
 
 
+def _no_report():
+    return None
+
+
 @pytest.fixture
 def clock(monkeypatch):
     now = [0.0]
@@ -51,7 +55,9 @@ def runs(step, count=60):
 
 def test_a_step_whose_placement_stays_is_measured_a_few_times_only(clock):
     first, costs = Step("first", 1.0, clock), Costs()
-    step = MovingStep(first, "here", lambda: (Step("same", 1.0, clock), "here"), costs, 0)
+    step = MovingStep(
+        first, "here", lambda: (Step("same", 1.0, clock), "here"), _no_report, costs, 0
+    )
     assert set(runs(step)) == {"first"}
     assert step.settled and first.traced == costs.observed == 3
     assert step.explain() == "explains first"
@@ -61,7 +67,12 @@ def test_a_faster_placement_stays_and_a_slower_one_goes(clock):
     for seconds, expected in ((0.5, "second"), (0.99, "first"), (2.0, "first")):
         second = Step("second", seconds, clock)
         step = MovingStep(
-            Step("first", 1.0, clock), "here", lambda second=second: (second, "there"), Costs(), 0
+            Step("first", 1.0, clock),
+            "here",
+            lambda second=second: (second, "there"),
+            _no_report,
+            Costs(),
+            0,
         )
         found = runs(step)
         assert step.settled and "second" in found
@@ -75,7 +86,7 @@ def test_placements_are_compared_until_one_repeats_but_not_for_ever(clock):
         made.append(Step(f"step{len(made)}", 0.5 ** (len(made) + 1), clock))
         return made[-1], f"place{len(made)}"
 
-    step = MovingStep(Step("first", 1.0, clock), "place0", place, Costs(), 0)
+    step = MovingStep(Step("first", 1.0, clock), "place0", place, _no_report, Costs(), 0)
     assert runs(step, 200)[-1] == "step2"
     assert step.settled and len(made) == 3
 
@@ -87,7 +98,7 @@ def test_a_period_sets_when_nodes_are_placed_again(clock):
         called.append(True)
         return Step("second", 0.1, clock), "there"
 
-    step = MovingStep(Step("first", 1.0, clock), "here", place, Costs(), 20)
+    step = MovingStep(Step("first", 1.0, clock), "here", place, _no_report, Costs(), 20)
     assert set(runs(step, 21)) == {"first"}
     assert called == [True]
     assert step([]) == ["second"]
@@ -95,7 +106,9 @@ def test_a_period_sets_when_nodes_are_placed_again(clock):
 
 def test_where_no_step_can_be_made_now_it_is_tried_again(clock):
     answers = [None, None, (Step("second", 0.1, clock), "there")]
-    step = MovingStep(Step("first", 1.0, clock), "here", lambda: answers.pop(0), Costs(), 0)
+    step = MovingStep(
+        Step("first", 1.0, clock), "here", lambda: answers.pop(0), _no_report, Costs(), 0
+    )
     assert set(runs(step, 11)) == {"first"}
     assert not answers and step([]) == ["second"]
 
@@ -109,7 +122,7 @@ def test_a_run_that_fails_is_no_measurement(clock):
             raise ValueError("fails")
 
     costs = Costs()
-    step = MovingStep(Failing("first", 1.0, clock), "here", lambda: None, costs, 0)
+    step = MovingStep(Failing("first", 1.0, clock), "here", lambda: None, _no_report, costs, 0)
     for _ in range(20):
         with pytest.raises(ValueError, match="fails"):
             step([])

@@ -195,6 +195,10 @@ class MasterSession:
         """Returns the wall clocks of a signature's tasks minus this machine's."""
         return self.view.clock_offsets_ns(signature.tasks, Deadline.after(_CLOCKS_S))
 
+    def placement(self, signature: PlannedSignature, trace: bytes) -> bytes:
+        """Returns a serialized PlacementReport; SignaturePlanner.placement."""
+        return self._planner.placement(signature, trace)
+
     # ---- the cluster
 
     def ask_all(self, timeout_s: float) -> dict[str, GetStatusResponse]:

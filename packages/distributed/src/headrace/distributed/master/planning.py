@@ -75,6 +75,20 @@ class SignaturePlanner:
                 dtypes[i] = dtypes[i] or self._planner.tensor_spec(name)[1]
         return PlannedSignature(number, names, plan, tuple(dtypes), tuple(devices))
 
+    def placement(self, signature: PlannedSignature, trace: bytes) -> bytes:
+        """Returns why the nodes of a signature run where they do, expected and measured.
+
+        Args:
+          trace: the serialized RunMetadata of a run of it, which later plans take into account, too.
+        Returns: a serialized PlacementReport.
+        """
+        names = signature.names
+        with self._lock:
+            self._planner.observe(trace)
+            return self._planner.placement(
+                names.feeds, names.fetches, names.targets, signature.devices
+            )
+
     def is_stale(self, signature: PlannedSignature) -> bool:
         """Says whether the tasks of a plan have other devices than it was made for."""
         now = self._view.device_names()

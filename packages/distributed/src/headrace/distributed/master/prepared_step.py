@@ -13,6 +13,7 @@ from headrace.distributed.native.step import Running, Step
 from headrace.distributed.traces.merge_traces import merge_traces
 from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
 
 
@@ -27,6 +28,8 @@ class StepOwner(Protocol):
     def doubt(self, signature: PlannedSignature) -> None: ...
 
     def clock_offsets_ns(self, signature: PlannedSignature) -> dict[str, int]: ...
+
+    def placement(self, signature: PlannedSignature, trace: bytes) -> bytes: ...
 
 
 class PreparedStep:
@@ -107,7 +110,10 @@ class PreparedStep:
         if not traced:
             return RunMetadata(partition_graphs=graphs).SerializeToString()
         offsets_ns = self.session.clock_offsets_ns(self.signature)
-        return merge_traces(trace, graphs, offsets_ns, with_graphs)
+        merged = merge_traces(trace, graphs, offsets_ns, with_graphs)
+        placement = PlacementReport.FromString(self.session.placement(self.signature, merged))
+        # Concatenated messages are merged.
+        return merged + RunMetadata(placement=placement).SerializeToString()
 
     def with_fed(self, results: list[Any], values: Sequence[np.ndarray]) -> list[Any]:
         """Adds the fetches that are fed."""

@@ -7,10 +7,14 @@ from libcpp.vector cimport vector
 from headrace.runtime.graph.graph_node cimport Edge
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text_of
+from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.colocation cimport NO_BOND, REFERENCE
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
-from headrace.runtime.passes.place cimport BY_KERNELS, KEPT, REQUESTED, SOFTENED
-from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule
+from headrace.runtime.passes.place cimport BY_KERNELS, KEPT, REQUESTED, SOFTENED, Placer
+from headrace.runtime.passes.placement_config cimport PlacementConfig
+from headrace.runtime.passes.program cimport ProgramConfig, placed, pruned_graph
+from headrace.runtime.passes.read_slots cimport read_slots
+from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule, schedule_receives
 from headrace.runtime.passes.simulate_placement cimport (
     DeviceEstimate, SimulationRecord, simulate_as_placed,
 )
@@ -21,7 +25,30 @@ from headrace.formats.proto import plan_pb2
 _Reasons = plan_pb2.PlacementReport
 
 
-cdef bytes placement_report(GraphIR ir, Placer placer, PlacementConfig config):
+cpdef bytes report_placement(SessionGraph graph, list feeds, list fetches, list targets,
+                             ProgramConfig config, bint between_tasks):
+    """Places a signature once more, as build_program or plan_tasks does, and says why it is so.
+
+    Args:
+      between_tasks: whether as plan_tasks does.
+    Returns: a serialized PlacementReport.
+    Raises: as build_program.
+    """
+    cdef GraphIR ir
+    cdef Placer placer
+    with graph.lock:
+        ir = pruned_graph(graph, feeds, fetches, targets, config)
+        ir.between_tasks = between_tasks
+        if not between_tasks:
+            read_slots(ir)
+        placer = placed(ir, graph, config)
+        report = _placement(ir, placer, config.placement)
+        if config.schedule_receives and ir.n_devices > 1:
+            report += _receives(schedule_receives(ir, config.placement))
+    return report    # concatenated messages are merged
+
+
+cdef bytes _placement(GraphIR ir, Placer placer, PlacementConfig config):
     cdef SimulationRecord record = placer.simulation
     cdef vector[int32_t] order
     cdef int32_t i, d
@@ -71,7 +98,8 @@ cdef int _give_reason(made, GraphIR ir, Placer placer, SimulationRecord record,
         partner = placer.groups.partner[i]
     if limits & KEPT:
         made.reason = _Reasons.STATE
-    elif limits & REQUESTED and not limits & SOFTENED and not _has_choice(record, i):
+    elif limits & REQUESTED and not limits & SOFTENED and not (
+            record.adopted and _has_choice(record, i)):
         made.reason = _Reasons.REQUESTED
     elif partner >= 0:
         made.reason = (_Reasons.REFERENCE if placer.groups.bond[i] == REFERENCE
@@ -122,7 +150,7 @@ cdef int _add_transfers(report, GraphIR ir, SimulationRecord record,
     return 0
 
 
-cdef bytes receives_report(ReceiveSchedule schedule):
+cdef bytes _receives(ReceiveSchedule schedule):
     cdef StepUnits before = schedule.units, after = schedule.after
     report = plan_pb2.PlacementReport()
     report.receives.delayed = schedule.n_delayed

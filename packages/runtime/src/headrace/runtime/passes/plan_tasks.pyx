@@ -11,8 +11,6 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text, text_of
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
-from headrace.runtime.passes.place cimport Placer
-from headrace.runtime.passes.placement_report cimport placement_report, receives_report
 from headrace.runtime.passes.program cimport ProgramConfig, placed, pruned_graph
 from headrace.runtime.passes.schedule_receives cimport schedule_receives
 from headrace.runtime.passes.task_edges cimport TaskEdges
@@ -52,24 +50,6 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
     for fetch in edges.fetches:
         plan.fetch.append(fetch)
     return plan.SerializeToString()
-
-
-cpdef bytes explain_tasks(SessionGraph graph, list feeds, list fetches, list targets,
-                          ProgramConfig config):
-    """Places a signature as plan_tasks does, and says why it is placed so.
-
-    Returns: a serialized PlacementReport.
-    """
-    cdef GraphIR ir
-    cdef Placer placer
-    with graph.lock:
-        ir = pruned_graph(graph, feeds, fetches, targets, config)
-        ir.between_tasks = True
-        placer = placed(ir, graph, config)
-        report = placement_report(ir, placer, config.placement)
-        if config.schedule_receives and ir.n_devices > 1:
-            report += receives_report(schedule_receives(ir, config.placement))
-    return report    # concatenated messages are merged
 
 
 cdef dict _graph_defs(GraphIR ir, TaskEdges edges, SessionGraph graph):
@@ -119,12 +99,14 @@ cdef list _names(GraphIR ir, vector[int32_t]& order):
             if name not in taken:
                 taken.add(name)
                 names[i] = name
+    numbers = {}    # by name, the first that may be free
     for i in order:
         if names[i] is None:
             name = text_of(ir.nodes[i].source.name)
-            number = 0
+            number = numbers.get(name, 0)
             while (unique := f"{name}_{number}" if number else name) in taken:
                 number += 1
+            numbers[name] = number + 1
             taken.add(unique)
             names[i] = unique
     return names

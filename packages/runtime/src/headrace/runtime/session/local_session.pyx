@@ -13,6 +13,7 @@ from headrace.formats.proto import device_pb2
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.passes.placement_config cimport PlacementConfig
+from headrace.runtime.passes.placement_report cimport report_placement
 from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.passes.state_devices cimport StateDevices
 from headrace.runtime.passes.step_costs cimport NodeCosts
@@ -152,6 +153,7 @@ cdef class LocalSession:
             return step
         return MovingStep(step, program.placement(),
                           placing_again(weakref.ref(self), feeds, fetches, targets),
+                          reporting(weakref.ref(self), feeds, fetches, targets),
                           self.placement.costs, self.options.placement_period)
 
     cdef Program make_program(self, tuple feeds, tuple fetches, tuple targets):
@@ -262,3 +264,18 @@ def placing_again(session, tuple feeds, tuple fetches, tuple targets):
         finally:
             found.lock.release()
     return place
+
+
+def reporting(session, tuple feeds, tuple fetches, tuple targets):
+    """A function that returns the PlacementReport of a signature, or None if the session is closed.
+
+    Args:
+      session: a weak reference.
+    """
+    def report():
+        cdef LocalSession found = session()
+        if found is None or found.closed:
+            return None
+        return report_placement(found.graph, list(feeds), list(fetches), list(targets),
+                                found.program_config(False), False)
+    return report

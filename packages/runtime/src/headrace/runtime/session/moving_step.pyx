@@ -3,7 +3,8 @@
 
 import time
 
-from headrace.formats.proto.run_pb2 import RunOptions
+from headrace.formats.proto.plan_pb2 import PlacementReport
+from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
 
 _TRACED = RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
 
@@ -27,18 +28,21 @@ cdef class MovingStep:
       step: as the nodes are placed at first.
       placement: tells where they are, to compare.
       place: called for the step of a new placement and where its nodes are; None: not now.
+      report: returns the serialized PlacementReport of a placement by what is measured by now, or
+        None: not now.
       costs: the NodeCosts of the session.
       period: runs between two placements; 0: a few.
     """
-    cdef object step, placement, place, costs, before
+    cdef object step, placement, place, report, costs, before
     cdef double fastest_s, before_s
     cdef int runs, moves, period
     cdef readonly bint settled
 
-    def __init__(self, step, placement, place, costs, int period):
+    def __init__(self, step, placement, place, report, costs, int period):
         self.step = step
         self.placement = placement
         self.place = place
+        self.report = report
         self.costs = costs
         self.period = max(period or PERIOD, LAST_TIMED + 1)
 
@@ -48,7 +52,14 @@ cdef class MovingStep:
         return self.measured(values)
 
     def run(self, values, bytes options):
-        return self.step.run(values, options)
+        results, metadata = self.step.run(values, options)
+        if RunOptions.FromString(options).trace_level > RunOptions.NO_TRACE:
+            self.costs.observe(metadata)
+            report = self.report()
+            if report is not None:
+                placement = PlacementReport.FromString(report)
+                metadata += RunMetadata(placement=placement).SerializeToString()
+        return results, metadata
 
     def explain(self):
         return self.step.explain()
