@@ -20,9 +20,16 @@ CONFIG = ConfigProto(device_count={"CPU": 2}, allow_soft_placement=True).Seriali
 
 
 class Tasks:
-    """A session over workers of this process, each a task with two devices."""
+    """A session over workers of this process, each a task with two devices.
 
-    def __init__(self, graph_def: GraphDef, config: bytes = CONFIG) -> None:
+    Args:
+      devices: of all workers, as the config makes them.
+    """
+
+    def __init__(
+        self, graph_def: GraphDef, config: bytes = CONFIG, devices: Sequence[str] = DEVICES
+    ) -> None:
+        self.devices = list(devices)
         self.runtime = find_service(RUNTIMES, "local")()
         self.planner = self.runtime.open_planner(config)
         self.planner.extend(graph_def.SerializeToString())
@@ -38,7 +45,9 @@ class Tasks:
         """Returns the plan of a signature, and the numbers of its partitions by task."""
         key = tuple(feeds), tuple(fetches), tuple(targets)
         if key not in self.plans:
-            plan = PartitionPlan.FromString(self.planner.plan(feeds, fetches, targets, DEVICES))
+            plan = PartitionPlan.FromString(
+                self.planner.plan(feeds, fetches, targets, self.devices)
+            )
             numbers = {
                 part.task: self.workers[part.task].register("session", part.graph_def)
                 for part in plan.partition
@@ -79,10 +88,10 @@ class Tasks:
             worker.close()
 
 
-def scattered(graph: hr.Graph, seed: int) -> GraphDef:
+def scattered(graph: hr.Graph, seed: int, devices: Sequence[str] = DEVICES) -> GraphDef:
     """A graph with each node on a random device of all tasks."""
     rng = random.Random(seed)
     graph_def: GraphDef = graph.as_graph_def()
     for node in graph_def.node:
-        node.device = rng.choice(DEVICES)
+        node.device = rng.choice(devices)
     return graph_def

@@ -79,7 +79,7 @@ class SignaturePlanner:
         """Returns why the nodes of a signature run where they do, expected and measured.
 
         Args:
-          trace: the serialized RunMetadata of a run of it, which later plans take into account, too.
+          trace: the serialized RunMetadata of a run of it; later plans take it into account.
         Returns: a serialized PlacementReport.
         """
         names = signature.names

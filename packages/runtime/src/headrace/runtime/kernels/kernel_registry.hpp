@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -61,6 +62,14 @@ class KernelRegistry {
   const std::vector<KernelRegistration>* registrations(const std::string& op) const {
     auto found = by_op_.find(op);
     return found == by_op_.end() ? nullptr : &found->second;
+  }
+
+  std::set<std::string> device_types() const {
+    std::set<std::string> types;
+    for (const auto& [op, registrations] : by_op_)
+      for (const KernelRegistration& registration : registrations)
+        types.insert(registration.kernel->device_type);
+    return types;
   }
 
   // Null: a kernel that no table contains.

@@ -9,6 +9,7 @@ kernel_libraries.py loads them.
 from cpython.pycapsule cimport PyCapsule_CheckExact, PyCapsule_GetPointer
 from libc.stdint cimport int32_t
 from libcpp cimport bool as cbool
+from libcpp.set cimport set as ordered_set
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
@@ -36,6 +37,7 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
         const KernelRegistration* find(const GraphNode* node, const char* device_type,
                                        cbool allow_python)
         const vector[KernelRegistration]* registrations(const string& op)
+        ordered_set[string] device_types()
         const KernelOwner* owner_of(const hr_kernel* kernel)
         const hr_fusible_op* find_fusible(const char* fused_op, const string& op, int32_t role)
 
@@ -113,6 +115,11 @@ def missing_kernel_text() -> str:
     if not installed:
         return f"no kernel library is installed: {services.remedy(services.KERNELS, 'cpu')}"
     return f"none of the installed kernel libraries ({', '.join(installed)}) has one"
+
+
+def device_types() -> set[str]:
+    """The types of the devices for which a library that is loaded has kernels."""
+    return {name.decode() for name in registry.device_types()}
 
 
 def has_kernel(str op) -> bool:

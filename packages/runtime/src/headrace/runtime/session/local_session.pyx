@@ -9,7 +9,6 @@ import weakref
 
 from headrace.formats import errors
 from headrace.formats.fork_lock import ForkLock
-from headrace.formats.proto import device_pb2
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.passes.placement_config cimport PlacementConfig
@@ -28,6 +27,7 @@ from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicSt
 from headrace.runtime.kernels.kernel_libraries import load_kernels
 from headrace.runtime.session.moving_step import MovingStep
 from headrace.runtime.session.placement_log import print_placement
+from headrace.runtime.session.session_devices import device_attributes, session_devices
 from headrace.runtime.state.session_options import SessionOptions
 from headrace.runtime.executor.static_step import StaticStep
 from headrace.runtime.session.function_compiler import close_left, left
@@ -99,6 +99,7 @@ cdef class LocalSession:
     cdef object lock
     cdef bint closed
     cdef bint shared             # whether the state is
+    cdef list devices
     cdef PlacementConfig placement    # None: there is one device
     cdef StateDevices state_devices   # None: nodes do not move
     cdef object running          # partial runs, to cancel at close
@@ -115,7 +116,8 @@ cdef class LocalSession:
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
-        if options.devices > 1:
+        self.devices = session_devices("/job:localhost/replica:0/task:0", options.device_counts)
+        if len(self.devices) > 1:
             self.placement = PlacementConfig(
                 options.simulate, intra_op_threads=options.intra_op_threads, costs=NodeCosts())
             if options.simulate != "none":
@@ -186,7 +188,7 @@ cdef class LocalSession:
 
     cdef ProgramConfig program_config(self, bint partial):
         cdef ProgramConfig config = ProgramConfig()
-        config.devices = self.device_names()
+        config.devices = self.devices
         config.allow_reference = self.options.allow_reference
         config.allow_soft_placement = self.options.allow_soft_placement
         config.partial_run = partial
@@ -203,22 +205,12 @@ cdef class LocalSession:
         config.state = None
         return config
 
-    cdef list device_names(self):
-        return [f"/job:localhost/replica:0/task:0/device:CPU:{i}"
-                for i in range(self.options.devices)]
-
     def tensor_spec(self, str name):
         """Full name, DataType and declared shape of a tensor of the graph."""
         return tensor_spec(self.graph, name)
 
     def list_devices(self):
-        return [
-            device_pb2.DeviceAttributes(
-                name=name, device_type="CPU",
-                memory_limit=os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-            ).SerializeToString()
-            for name in self.device_names()
-        ]
+        return [device_attributes(name) for name in self.devices]
 
     def reset(self, containers):
         sessions = [other for other in list(_open)

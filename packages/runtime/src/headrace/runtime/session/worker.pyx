@@ -5,7 +5,6 @@
 services.Worker; what happens in every step is in worker_runs.pyx.
 """
 
-import os
 import threading
 
 from cpython.pycapsule cimport PyCapsule_New
@@ -13,7 +12,6 @@ from libc.stdint cimport int64_t
 from libcpp.memory cimport shared_ptr
 
 from headrace.formats import errors
-from headrace.formats.proto import device_pb2
 from headrace.runtime.executor.worker_runs cimport (
     WorkerPartition, WorkerRuns, add_partition, close_runs, end_partition_runs, new_worker_runs,
 )
@@ -28,6 +26,7 @@ from headrace.runtime.state.session_owner cimport SessionOwner, StateOwner
 
 from headrace.runtime.executor.dynamic_step import DynamicStep
 from headrace.runtime.kernels.kernel_libraries import load_kernels
+from headrace.runtime.session.session_devices import device_attributes, session_devices
 from headrace.runtime.state.session_options import SessionOptions
 
 # Runs that are cancelled end within this time, unless a kernel does not poll.
@@ -89,7 +88,7 @@ cdef class Worker:
     def __init__(self, str task, bytes config):
         load_kernels()
         options = SessionOptions(config)
-        self.devices = [f"{task}/device:CPU:{i}" for i in range(options.devices)]
+        self.devices = session_devices(task, options.device_counts)
         self.state = StateOwner()
         self.runs = new_worker_runs()
         self.capsule = PyCapsule_New(&self.runs.get().abi, HR_WORKER_CAPSULE, NULL)
@@ -98,9 +97,7 @@ cdef class Worker:
         self.lock = threading.Lock()
 
     def list_devices(self):
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return [device_pb2.DeviceAttributes(name=name, device_type="CPU", memory_limit=memory)
-                .SerializeToString() for name in self.devices]
+        return [device_attributes(name) for name in self.devices]
 
     def open_session(self, str session, bytes config, bint own_state):
         options = SessionOptions(config)

@@ -64,7 +64,7 @@ class SessionOptions:
 
     def __init__(self, config: bytes) -> None:
         option = run_pb2.ConfigProto.FromString(config)
-        self.devices = _devices(dict(option.device_count))
+        self.device_counts = _devices(dict(option.device_count))
         self.intra_op_threads = _intra_op_threads(option.intra_op_parallelism_threads)
         self.inter_op_threads = _inter_op_threads(
             "inter_op_parallelism_threads",
@@ -142,16 +142,17 @@ def _invalid(field: str, got: object, expected: str) -> errors.InvalidArgumentEr
     return errors.InvalidArgumentError(None, None, f"{field} is {got}, must be {expected}")
 
 
-def _devices(option: dict[str, int]) -> int:
+def _devices(option: dict[str, int]) -> dict[str, int]:
     for kind, count in option.items():
         if count < 0:
             raise _invalid(f"device_count['{kind}']", count, "0 or more")
-    count = option.get("CPU", 0) or 1
-    if count > _MOST_DEVICES:
+    counts = {**option, "CPU": option.get("CPU", 0) or 1}
+    total = sum(counts.values())
+    if total > _MOST_DEVICES:
         raise errors.InvalidArgumentError(
-            None, None, f"a session has at most {_MOST_DEVICES} devices, not {count}"
+            None, None, f"a session has at most {_MOST_DEVICES} devices, not {total}"
         )
-    return count
+    return counts
 
 
 def _bounded(field: str, option: int, most: int, why: str) -> int:
