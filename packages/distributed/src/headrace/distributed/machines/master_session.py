@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from headrace.distributed.machines.master_events import (
     Checked,
@@ -44,6 +45,10 @@ class Phase(Enum):
     GONE = "gone"  # it was restarted, or has closed the session
 
 
+_TROUBLED = {Phase.DOUBTED, Phase.CHECKING, Phase.GONE}
+_NOT_OPEN = set(Phase) - {Phase.OPEN}
+
+
 @dataclass
 class Task:
     phase: Phase = Phase.NEW
@@ -61,6 +66,10 @@ class Signature:
     missing: set[str] = field(default_factory=set)
     partitions: dict[str, int] = field(default_factory=dict)
 
+    @cached_property
+    def task_set(self) -> frozenset[str]:
+        return frozenset(self.tasks)
+
     @property
     def ready(self) -> bool:
         return self.registering and not self.missing
@@ -74,13 +83,14 @@ class MasterSession:
     signatures: dict[int, Signature] = field(default_factory=dict)
     runs: dict[int, int] = field(default_factory=dict)  # that wait: run -> signature
     closed: Close | None = None
+    # Names of tasks by phase, so that an event costs the same however many tasks there are.
+    _not_open: set[str] = field(default_factory=set)
+    _troubled: set[str] = field(default_factory=set)  # in doubt, being checked, or gone
 
     @property
     def settled(self) -> bool:
         """Whether runs of ready signatures need not ask."""
-        return self.closed is None and all(
-            task.phase in (Phase.NEW, Phase.OPENING, Phase.OPEN) for task in self.tasks.values()
-        )
+        return self.closed is None and not self._troubled
 
     def handle(self, event: Event) -> list[Instruction]:
         """Returns what to do, in order, about an event."""
@@ -90,13 +100,12 @@ class MasterSession:
             case Opened(name, incarnation):
                 if self.closed:
                     return [CloseTask(name)]
-                task = self._task(name)
-                task.phase, task.incarnation = Phase.OPEN, incarnation
+                self._move(name, Phase.OPEN).incarnation = incarnation
                 return self._advance()
             case OpenFailed(name, code, message):
                 if self.closed:
                     return [CloseTask(name)]
-                self._task(name).phase = Phase.NEW
+                self._move(name, Phase.NEW)
                 return self._fail_waiting(name, code, message)
             case Registered():
                 return self._registered(event)
@@ -107,14 +116,14 @@ class MasterSession:
             case LinkLost(name, incarnation):
                 known = self.tasks.get(name)
                 if known and known.phase is Phase.OPEN and known.incarnation == incarnation:
-                    return self._doubt(known)
+                    return self._doubt(name)
                 return []
             case Doubt(name):
-                return self._doubt(self._task(name))
+                return self._doubt(name)
             case Checked(name):
                 if self.closed:
                     return []
-                self._task(name).phase = Phase.OPEN
+                self._move(name, Phase.OPEN)
                 return self._advance()
             case CheckFailed(name, code, message):
                 return self._check_failed(name, code, message)
@@ -138,10 +147,10 @@ class MasterSession:
         for name in names:
             task = self._task(name)
             if task.phase is Phase.NEW:
-                task.phase, task.tried = Phase.OPENING, True
+                self._move(name, Phase.OPENING).tried = True
                 found.append(OpenTask(name))
             elif task.phase is Phase.DOUBTED:
-                task.phase = Phase.CHECKING
+                self._move(name, Phase.CHECKING)
                 found.append(CheckTask(name, task.incarnation))
         return found
 
@@ -149,14 +158,14 @@ class MasterSession:
         """Goes on with the signatures and runs whose tasks are all open now."""
         found: list[Instruction] = []
         for number, signature in self.signatures.items():
-            if not signature.registering and self._all_open(signature.tasks):
+            if not signature.registering and self._all_open(signature):
                 signature.registering = True
                 signature.missing = set(signature.tasks)
                 found += [RegisterGraph(number, name) for name in signature.tasks]
                 if not signature.tasks:
                     found.append(Ready(number))
         for run, number in list(self.runs.items()):
-            if self._all_open(self.signatures[number].tasks):
+            if self._all_open(self.signatures[number]):
                 del self.runs[run]
                 found.append(Go(run))
         return found
@@ -174,7 +183,7 @@ class MasterSession:
     def _register_failed(self, event: RegisterFailed) -> list[Instruction]:
         found = self._fail(event.signature, event.code, event.message)
         if event.code in (errors.ABORTED, errors.UNAVAILABLE):
-            found += self._doubt(self._task(event.task))
+            found += self._doubt(event.task)
         return found
 
     def _fail(self, number: int, code: int, message: str) -> list[Instruction]:
@@ -213,24 +222,23 @@ class MasterSession:
 
     def _run(self, run: int, number: int) -> list[Instruction]:
         signature = self.signatures.get(number)
-        names = signature.tasks if signature else ()
-        refusal = self._refusal(names)
-        if refusal is None and (signature is None or not signature.ready):
-            refusal = errors.ABORTED, "the signature is not registered"
+        refusal = self._refusal(signature.tasks if signature else ())
         if refusal is not None:
             return [Refuse(run, *refusal)]
-        if self._all_open(names):
+        if signature is None or not signature.ready:
+            return [Refuse(run, errors.ABORTED, "the signature is not registered")]
+        if self._all_open(signature):
             return [Go(run)]
         self.runs[run] = number
-        return self._ask(names)
+        return self._ask(signature.tasks)
 
     # ---- tasks
 
-    def _doubt(self, task: Task) -> list[Instruction]:
+    def _doubt(self, name: str) -> list[Instruction]:
         """Asks about a task before it is used again; at once if something waits to use it."""
-        if task.phase is not Phase.OPEN or self.closed:
+        if self._task(name).phase is not Phase.OPEN or self.closed:
             return []
-        task.phase = Phase.DOUBTED
+        self._move(name, Phase.DOUBTED)
         found: list[Instruction] = []
         for signature in self.signatures.values():
             if not signature.ready:
@@ -242,10 +250,10 @@ class MasterSession:
     def _check_failed(self, name: str, code: int, message: str) -> list[Instruction]:
         if self.closed:
             return []
-        task = self._task(name)
-        task.phase = Phase.DOUBTED
         if code == errors.ABORTED:
-            task.phase, task.why = Phase.GONE, message
+            self._move(name, Phase.GONE).why = message
+        else:
+            self._move(name, Phase.DOUBTED)
         return self._fail_waiting(name, code, message)
 
     def _close(self, event: Close) -> list[Instruction]:
@@ -272,8 +280,24 @@ class MasterSession:
                 return errors.ABORTED, self._task(name).why
         return None
 
-    def _all_open(self, names: tuple[str, ...]) -> bool:
-        return all(self._task(name).phase is Phase.OPEN for name in names)
+    def _all_open(self, signature: Signature) -> bool:
+        return self._not_open.isdisjoint(signature.task_set)
 
     def _task(self, name: str) -> Task:
-        return self.tasks.setdefault(name, Task())
+        if name not in self.tasks:
+            self.tasks[name] = Task()
+            self._not_open.add(name)
+        return self.tasks[name]
+
+    def _move(self, name: str, phase: Phase) -> Task:
+        task = self._task(name)
+        task.phase = phase
+        for names, phases in (
+            (self._not_open, _NOT_OPEN),
+            (self._troubled, _TROUBLED),
+        ):
+            if phase in phases:
+                names.add(name)
+            else:
+                names.discard(name)
+        return task
