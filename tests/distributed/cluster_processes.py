@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hosts import Hosts
 
 HERE = Path(__file__).resolve().parent
 # Of every wait that a test expects to end; the bounds that it checks are tighter.
@@ -36,15 +37,32 @@ def free_ports(count: int) -> list[int]:
 
 
 class Cluster:
-    """Processes by task, "ps:0"; each writes JSON lines, which the test reads."""
+    """Processes by task, "ps:0"; each writes JSON lines, which the test reads.
 
-    def __init__(self, folder: Path, n_ps: int = 1, n_workers: int = 1, **env: str) -> None:
+    Args:
+      hosts: gets one for each task; None: all tasks are on the loopback.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        n_ps: int = 1,
+        n_workers: int = 1,
+        hosts: Hosts | None = None,
+        **env: str,
+    ) -> None:
         self.folder = folder
+        self.hosts = hosts
         ports = free_ports(n_ps + n_workers)
         self.jobs = {
-            "ps": [f"127.0.0.1:{port}" for port in ports[:n_ps]],
-            "worker": [f"127.0.0.1:{port}" for port in ports[n_ps:]],
+            job: [
+                f"{hosts.add(f'{job}:{i}') if hosts else '127.0.0.1'}:{ports.pop()}"
+                for i in range(n_tasks)
+            ]
+            for job, n_tasks in (("ps", n_ps), ("worker", n_workers))
         }
+        if hosts is not None:
+            env = {"HEADRACE_INSECURE": "1", "HEADRACE_TRANSPORT": "grpc+tcp", **env}
         self.env = {**os.environ, "PYTHONUNBUFFERED": "1", **env}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.starts: dict[str, int] = {}
@@ -78,9 +96,10 @@ class Cluster:
     def start(self, name: str, *command: str) -> None:
         number = self.starts[name] = self.starts.get(name, 0) + 1
         path = self._output(name, number)
+        on_host = self.hosts.command(name) if self.hosts else []
         with path.open("wb") as output:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, *command], stdin=subprocess.DEVNULL, stdout=output,
+                [*on_host, sys.executable, *command], stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, env=self.env, start_new_session=True,
             )  # fmt: skip
 
@@ -140,6 +159,8 @@ class Cluster:
                 process.kill()
         for process in self.processes.values():
             process.wait(PATIENCE_S)
+        if self.hosts is not None:
+            self.hosts.close()
 
 
 @pytest.fixture
@@ -147,10 +168,10 @@ def make_cluster(tmp_path: Path) -> Iterator[Callable[..., Cluster]]:
     """Makes clusters, whose processes end with the test."""
     made: list[Cluster] = []
 
-    def make(n_ps: int = 1, n_workers: int = 1, **env: str) -> Cluster:
+    def make(n_ps: int = 1, n_workers: int = 1, hosts: Hosts | None = None, **env: str) -> Cluster:
         folder = tmp_path / f"cluster{len(made)}"
         folder.mkdir()
-        made.append(Cluster(folder, n_ps, n_workers, **env))
+        made.append(Cluster(folder, n_ps, n_workers, hosts, **env))
         return made[-1]
 
     yield make

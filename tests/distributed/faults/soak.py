@@ -1,9 +1,10 @@
 """Random faults against a training cluster; then: did it learn, was each update counted once?
 
-    python tests/distributed/faults/soak.py --minutes 10 --seed 1 [--sync]
+    python tests/distributed/faults/soak.py --minutes 10 --seed 1 [--sync] [--loopback]
 
-Two parameter servers and three workers train with checkpoints. At random moments a process is
-killed and started again, stopped for a time, or left alone. At the end the disturbances stop, and
+Two parameter servers and three workers train with checkpoints, each on a host of its own where the
+machine allows (hosts.py). At random moments a process is killed and started again, stopped for a
+time, cut off for a time, or left alone. At the end the disturbances stop, and
 the training must reach the loss that it reaches undisturbed, with as many updates in `count` as the
 global step says, but for those that were on their way at a checkpoint that was restored.
 """
@@ -22,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from cluster_processes import Cluster
+from hosts import Hosts, can_make_hosts
 from tqdm import tqdm
 
 WORKERS, SERVERS = 3, 2
@@ -32,16 +34,19 @@ CHANGES = (
     "kill the chief",
     "stop a worker",
     "stop a server",
+    "cut off a worker",
+    "cut off a server",
     "wait",
 )
 
 
 class Soak:
-    def __init__(self, folder: Path, sync: bool, seed: int) -> None:
-        self.cluster = Cluster(
-            folder, SERVERS, WORKERS, HEADRACE_HEARTBEAT_S="0.4", HEADRACE_DEAD_AFTER_S="2"
-        )
+    def __init__(self, folder: Path, sync: bool, seed: int, hosts: Hosts | None) -> None:
+        times = {"HEADRACE_HEARTBEAT_S": "0.4", "HEADRACE_DEAD_AFTER_S": "2"}
+        self.hosts = hosts
+        self.cluster = Cluster(folder, SERVERS, WORKERS, hosts, **times)
         self.rng = random.Random(seed)
+        self.changes = [change for change in CHANGES if hosts or not change.startswith("cut")]
         self.options = ["--checkpoints", str(folder / "checkpoints"), "--save-steps", "50"]
         if sync:
             self.options += ["--sync", str(WORKERS)]
@@ -56,12 +61,13 @@ class Soak:
             self.cluster.start_worker(int(index), *self.options)
 
     def disturb(self) -> None:
-        change = self.rng.choice(CHANGES)
+        change = self.rng.choice(self.changes)
         self.counts[change] += 1
         name = {
             "kill a worker": f"worker:{self.rng.randrange(1, WORKERS)}",
             "kill the chief": "worker:0",
             "stop a worker": f"worker:{self.rng.randrange(WORKERS)}",
+            "cut off a worker": f"worker:{self.rng.randrange(WORKERS)}",
         }.get(change, f"ps:{self.rng.randrange(SERVERS)}")
         if change.startswith("kill"):
             self.cluster.kill(name)
@@ -73,6 +79,12 @@ class Soak:
             time.sleep(self.rng.choice([0.5, 1.5, 4.0]))
             self.cluster.signal(name, signal.SIGCONT)
             self.restores += name.startswith("ps")
+
+        elif change.startswith("cut") and self.hosts:
+            self.hosts.pull(name)
+            time.sleep(self.rng.choice([0.5, 1.5, 4.0]))
+            self.hosts.plug(name)
+            self.restores += 1
 
     def revive(self) -> None:
         """Starts what has ended by itself: an engine would do so."""
@@ -134,10 +146,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sync", action="store_true")
+    parser.add_argument("--loopback", action="store_true", help="one host, which cannot be cut off")
     parser.add_argument("--keep", action="store_true", help="keep the logs of the processes")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="headrace-soak-"))
-    soak = Soak(folder, args.sync, args.seed)
+    hosts = Hosts() if can_make_hosts() and not args.loopback else None
+    soak = Soak(folder, args.sync, args.seed, hosts)
     try:
         code = soak.run(args.minutes)
     finally:
