@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
-from headrace.runtime.session.moving_step import MovingStep
+from headrace.runtime.session.moving_step import MovingStep, PlacedStep
 
 
 class Step:
@@ -37,9 +38,8 @@ class Costs:
         RunMetadata.FromString(metadata)
         self.observed += 1
 
-
-def _no_report():
-    return None
+    def note_measured(self, report):
+        report.node[0].measured_us = self.observed
 
 
 @pytest.fixture
@@ -49,15 +49,19 @@ def clock(monkeypatch):
     return now
 
 
+def at(device, step):
+    report = PlacementReport()
+    report.node.add(name="a", device=device)
+    return PlacedStep(step, device, report)
+
+
 def runs(step, count=60):
     return [step([])[0] for _ in range(count)]
 
 
 def test_a_step_whose_placement_stays_is_measured_a_few_times_only(clock):
     first, costs = Step("first", 1.0, clock), Costs()
-    step = MovingStep(
-        first, "here", lambda: (Step("same", 1.0, clock), "here"), _no_report, costs, 0
-    )
+    step = MovingStep(at("here", first), lambda: at("here", Step("same", 1.0, clock)), costs, 0)
     assert set(runs(step)) == {"first"}
     assert step.settled and first.traced == costs.observed == 3
     assert step.explain() == "explains first"
@@ -67,10 +71,8 @@ def test_a_faster_placement_stays_and_a_slower_one_goes(clock):
     for seconds, expected in ((0.5, "second"), (0.99, "first"), (2.0, "first")):
         second = Step("second", seconds, clock)
         step = MovingStep(
-            Step("first", 1.0, clock),
-            "here",
-            lambda second=second: (second, "there"),
-            _no_report,
+            at("here", Step("first", 1.0, clock)),
+            lambda second=second: at("there", second),
             Costs(),
             0,
         )
@@ -84,9 +86,9 @@ def test_placements_are_compared_until_one_repeats_but_not_for_ever(clock):
 
     def place():
         made.append(Step(f"step{len(made)}", 0.5 ** (len(made) + 1), clock))
-        return made[-1], f"place{len(made)}"
+        return at(f"place{len(made)}", made[-1])
 
-    step = MovingStep(Step("first", 1.0, clock), "place0", place, _no_report, Costs(), 0)
+    step = MovingStep(at("place0", Step("first", 1.0, clock)), place, Costs(), 0)
     assert runs(step, 200)[-1] == "step2"
     assert step.settled and len(made) == 3
 
@@ -96,19 +98,17 @@ def test_a_period_sets_when_nodes_are_placed_again(clock):
 
     def place():
         called.append(True)
-        return Step("second", 0.1, clock), "there"
+        return at("there", Step("second", 0.1, clock))
 
-    step = MovingStep(Step("first", 1.0, clock), "here", place, _no_report, Costs(), 20)
+    step = MovingStep(at("here", Step("first", 1.0, clock)), place, Costs(), 20)
     assert set(runs(step, 21)) == {"first"}
     assert called == [True]
     assert step([]) == ["second"]
 
 
 def test_where_no_step_can_be_made_now_it_is_tried_again(clock):
-    answers = [None, None, (Step("second", 0.1, clock), "there")]
-    step = MovingStep(
-        Step("first", 1.0, clock), "here", lambda: answers.pop(0), _no_report, Costs(), 0
-    )
+    answers = [None, None, at("there", Step("second", 0.1, clock))]
+    step = MovingStep(at("here", Step("first", 1.0, clock)), lambda: answers.pop(0), Costs(), 0)
     assert set(runs(step, 11)) == {"first"}
     assert not answers and step([]) == ["second"]
 
@@ -122,8 +122,24 @@ def test_a_run_that_fails_is_no_measurement(clock):
             raise ValueError("fails")
 
     costs = Costs()
-    step = MovingStep(Failing("first", 1.0, clock), "here", lambda: None, _no_report, costs, 0)
+    step = MovingStep(at("here", Failing("first", 1.0, clock)), lambda: None, costs, 0)
     for _ in range(20):
         with pytest.raises(ValueError, match="fails"):
             step([])
     assert costs.observed == 0 and not step.settled
+
+
+def test_a_traced_run_reports_the_placement_that_it_had(clock):
+    step = MovingStep(
+        at("here", Step("first", 1.0, clock)),
+        lambda: at("there", Step("second", 0.1, clock)),
+        Costs(),
+        0,
+    )
+    traced = RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
+    for device in ("here", "there"):
+        _, metadata = step.run([], traced)
+        (node,) = RunMetadata.FromString(metadata).placement.node
+        assert node.device == device and node.measured_us > 0
+        assert not step.run([], b"")[1]
+        runs(step)

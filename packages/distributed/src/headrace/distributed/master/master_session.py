@@ -15,6 +15,7 @@ from typing import Any
 from headrace.distributed.machines import master_session as machine
 from headrace.distributed.master.cluster_view import ClusterView
 from headrace.distributed.master.partial_step import PartialStep
+from headrace.distributed.master.placement_search import Current, PlacementSearch
 from headrace.distributed.master.planned_signature import Names, PlannedSignature
 from headrace.distributed.master.planning import SignaturePlanner
 from headrace.distributed.master.prepared_step import PreparedStep
@@ -26,6 +27,7 @@ from headrace.distributed.rpc.deadline import Deadline, operation_timeout_s
 from headrace.distributed.rpc.links import Links
 from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
+from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import ConfigProto
 from headrace.formats.proto.worker_service_pb2 import GetStatusResponse
 from headrace.formats.services import Planner
@@ -76,6 +78,7 @@ class MasterSession:
         self._endpoint = links.endpoint
         self._threads = threads
         self._planner = SignaturePlanner(planner, view, self.operation_s)
+        self._placement_period = config.placement_period
         self._calls = TaskCalls(self.number, config, view, links, address, self.operation_s)
         self._lock = threading.Lock()  # of the graph
         self._steps = StepCache()
@@ -84,7 +87,7 @@ class MasterSession:
         self._machine = machine.MasterSession()
         self._signatures: dict[int, PlannedSignature] = {}
         self._outcomes: dict[tuple[str, int], _Outcome] = {}
-        self._served: dict[int, Step] = {}
+        self._served: dict[int, PreparedStep] = {}
         self._numbers = itertools.count(1)
 
     # ---- the graph
@@ -120,9 +123,9 @@ class MasterSession:
         return partial
 
     def _step(self, names: Names, partial: bool) -> PreparedStep:
-        return self._steps.get((names, partial), lambda: self._make(names))
+        return self._steps.get((names, partial), lambda: self._make(names, partial))
 
-    def _make(self, names: Names) -> PreparedStep:
+    def _make(self, names: Names, partial: bool) -> PreparedStep:
         self._check_open()
         self.drop_unused()
         signature = self._planner.plan(next(self._numbers), names)
@@ -134,11 +137,36 @@ class MasterSession:
             self._tell(machine.Drop(signature.number))
             self._signatures.pop(signature.number, None)
             signature = self._planner.plan(next(self._numbers), names)
+        step = PreparedStep(self, signature, self._native_step(signature))
+        if not partial and signature.may_move:
+            step.search = PlacementSearch(self, step, self._placement_period)
+        return step
+
+    def _native_step(self, signature: PlannedSignature) -> Step:
         with self._changed:
             self._check_open()  # it may have been closed since
             partitions = dict(self._machine.signatures[signature.number].partitions)
-        step = signature.step(self._endpoint, self.number, self._calls.instances, partitions)
-        return PreparedStep(self, signature, step)
+        return signature.step(self._endpoint, self.number, self._calls.instances, partitions)
+
+    def place_again(self, step: PreparedStep) -> Current | None:
+        """Plans a signature again, by what was measured; None: no node would move.
+
+        Raises: OpError if a task does not take it.
+        """
+        signature = self._planner.plan(next(self._numbers), step.signature.names)
+        if signature.places() == step.signature.places():
+            return None
+        self._register(signature)
+        step.numbers.append(signature.number)
+        return signature, self._native_step(signature)
+
+    def search_ended(self, step: PreparedStep) -> None:
+        """Lets linked clients run a step by number, now that its nodes stay."""
+        step.search = None
+        with self._changed:
+            for number, served in self._served.items():
+                if served is step and not self.unsettled:
+                    self._endpoint.serve(number, step.step)
 
     def _register(self, signature: PlannedSignature) -> None:
         self._signatures[signature.number] = signature
@@ -159,8 +187,8 @@ class MasterSession:
     def serve(self, callable_: int, step: PreparedStep) -> None:
         """Lets linked clients run a step by number."""
         with self._changed:
-            self._served[callable_] = step.step
-            if not self.unsettled:
+            self._served[callable_] = step
+            if not self.unsettled and step.search is None:
                 self._endpoint.serve(callable_, step.step)
 
     def unserve(self, callable_: int) -> None:
@@ -195,8 +223,8 @@ class MasterSession:
         """Returns the wall clocks of a signature's tasks minus this machine's."""
         return self.view.clock_offsets_ns(signature.tasks, Deadline.after(_CLOCKS_S))
 
-    def placement(self, signature: PlannedSignature, trace: bytes) -> bytes:
-        """Returns a serialized PlacementReport; SignaturePlanner.placement."""
+    def placement(self, signature: PlannedSignature, trace: bytes) -> PlacementReport:
+        """As SignaturePlanner.placement."""
         return self._planner.placement(signature, trace)
 
     # ---- the cluster
@@ -273,8 +301,8 @@ class MasterSession:
             for number, step in self._served.items():
                 if unsettled:
                     self._endpoint.unserve(number)
-                else:
-                    self._endpoint.serve(number, step)
+                elif step.search is None:
+                    self._endpoint.serve(number, step.step)
 
     def _follow(self, instruction: machine.Instruction) -> None:
         """Carries out an instruction that calls a task, and reports how it went."""

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from headrace.distributed.native.endpoint import Endpoint
 from headrace.distributed.native.step import Step
+from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.plan_pb2 import PartitionPlan
 from headrace.formats.proto.worker_service_pb2 import RegisterGraphRequest, TaskInstance
 
@@ -50,6 +51,19 @@ class PlannedSignature:
     def tasks(self) -> tuple[str, ...]:
         """The tasks that take part, in the order of the plan."""
         return tuple(part.task for part in self.plan.partition)
+
+    @property
+    def may_move(self) -> bool:
+        """Whether some node might run on several devices."""
+        return self.plan.HasField("placement")
+
+    def places(self) -> dict[str, str]:
+        """Returns the device of each node by name; _Send and _Recv have names of their own."""
+        return {
+            node.name: node.device
+            for part in self.plan.partition
+            for node in GraphDef.FromString(part.graph_def).node
+        }
 
     @cached_property
     def _parts(self) -> dict[str, _Part]:

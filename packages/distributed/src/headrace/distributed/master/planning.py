@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headrace.distributed.master.cluster_view import ClusterView
 from headrace.distributed.master.graph_feeds import GraphInputs
@@ -11,7 +11,7 @@ from headrace.distributed.master.planned_signature import Names, PlannedSignatur
 from headrace.distributed.rpc.deadline import Deadline
 from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
-from headrace.formats.proto.plan_pb2 import PartitionPlan
+from headrace.formats.proto.plan_pb2 import PartitionPlan, PlacementReport
 from headrace.formats.services import Planner
 
 _DISCOVERY_S = 1.0  # for which the first plan waits for tasks to tell their devices
@@ -75,19 +75,26 @@ class SignaturePlanner:
                 dtypes[i] = dtypes[i] or self._planner.tensor_spec(name)[1]
         return PlannedSignature(number, names, plan, tuple(dtypes), tuple(devices))
 
-    def placement(self, signature: PlannedSignature, trace: bytes) -> bytes:
+    def placement(self, signature: PlannedSignature, trace: bytes) -> PlacementReport:
         """Returns why the nodes of a signature run where they do, expected and measured.
 
         Args:
           trace: the serialized RunMetadata of a run of it; later plans take it into account.
-        Returns: a serialized PlacementReport.
         """
         names = signature.names
         with self._lock:
             self._planner.observe(trace)
-            return self._planner.placement(
+            wire = self._planner.placement(
                 names.feeds, names.fetches, names.targets, signature.devices
             )
+        now = PlacementReport.FromString(wire)
+        if not signature.may_move:
+            return now
+        # Placed now, its nodes might go elsewhere.
+        report = PlacementReport()
+        report.CopyFrom(signature.plan.placement)
+        _note_measured(report, {node.name: node.measured_us for node in now.node})
+        return report
 
     def is_stale(self, signature: PlannedSignature) -> bool:
         """Says whether the tasks of a plan have other devices than it was made for."""
@@ -125,3 +132,13 @@ class SignaturePlanner:
             for wire in graphs:
                 self._inputs.extend(GraphDef.FromString(wire))
             return self._inputs
+
+
+def _note_measured(report: PlacementReport, measured_us: Mapping[str, float]) -> None:
+    devices = {device.name: device for device in report.device}
+    for device in report.device:
+        device.measured_us = 0
+    for node in report.node:
+        node.measured_us = measured_us.get(node.name, -1.0)
+        if node.measured_us >= 0:
+            devices[node.device].measured_us += node.measured_us

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from headrace.distributed.master.placement_search import PlacementSearch
 from headrace.distributed.master.planned_signature import PlannedSignature
 from headrace.distributed.native.step import Running, Step
 from headrace.distributed.traces.merge_traces import merge_traces
@@ -15,6 +16,8 @@ from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
+
+_TRACED = RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
 
 
 class StepOwner(Protocol):
@@ -29,7 +32,7 @@ class StepOwner(Protocol):
 
     def clock_offsets_ns(self, signature: PlannedSignature) -> dict[str, int]: ...
 
-    def placement(self, signature: PlannedSignature, trace: bytes) -> bytes: ...
+    def placement(self, signature: PlannedSignature, trace: bytes) -> PlacementReport: ...
 
 
 class PreparedStep:
@@ -43,18 +46,34 @@ class PreparedStep:
 
     def __init__(self, session: StepOwner, signature: PlannedSignature, step: Step) -> None:
         self.session = session
-        self.signature = signature
-        self.step = step
+        self.current = signature, step
+        self.numbers = [signature.number]  # of all placements that are registered
+        self.search: PlacementSearch | None = None  # while its nodes may move
         self._fed = signature.fed_fetches
 
+    @property
+    def signature(self) -> PlannedSignature:
+        return self.current[0]
+
+    @property
+    def step(self) -> Step:
+        return self.current[1]
+
     def __call__(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        search = self.search
+        if search is not None:
+            return search.run(lambda: self._run_plain(values), lambda: self.run(values, _TRACED)[0])
+        return self._run_plain(values)
+
+    def _run_plain(self, values: Sequence[np.ndarray]) -> list[np.ndarray]:
         session = self.session
+        current = self.current
         if session.unsettled:
-            session.settle(self.signature)
+            session.settle(current[0])
         try:
-            results: list[np.ndarray] = self.step.run(values, session.timeout_ms)[0]
+            results: list[np.ndarray] = current[1].run(values, session.timeout_ms)[0]
         except errors.OpError as error:
-            results = self._again(error, values, session.timeout_ms, False)[0]
+            results = self._again(current, error, values, session.timeout_ms, False)[0]
         return self.with_fed(results, values) if self._fed else results
 
     def run(self, values: Sequence[np.ndarray], options: bytes) -> tuple[list[np.ndarray], bytes]:
@@ -62,28 +81,30 @@ class PreparedStep:
         parsed = RunOptions.FromString(options)
         timeout_ms = parsed.timeout_in_ms or self.session.timeout_ms
         traced = parsed.trace_level > RunOptions.NO_TRACE
+        current = self.current
         if self.session.unsettled:
-            self.session.settle(self.signature)
+            self.session.settle(current[0])
         try:
-            results, trace = self.step.run(values, timeout_ms, traced)
+            results, trace = current[1].run(values, timeout_ms, traced)
         except errors.OpError as error:
-            results, trace = self._again(error, values, timeout_ms, traced)
-        metadata = self.metadata(trace, traced, parsed.output_partition_graphs)
+            results, trace = self._again(current, error, values, timeout_ms, traced)
+        metadata = self.metadata(trace, traced, parsed.output_partition_graphs, current[0])
         return self.with_fed(results, values), metadata
 
     def start(self, values: Sequence[np.ndarray]) -> Running:
         """Starts a run, which `finish` ends and Running.cancel cancels."""
+        signature, step = self.current
         if self.session.unsettled:
-            self.session.settle(self.signature)
-        if len(values) != len(self.signature.feed_dtypes):
+            self.session.settle(signature)
+        if len(values) != len(signature.feed_dtypes):
             raise errors.InvalidArgumentError(
-                None, None, f"{len(values)} values for {len(self.signature.feed_dtypes)} feeds"
+                None, None, f"{len(values)} values for {len(signature.feed_dtypes)} feeds"
             )
         try:
-            running = self.step.start()
+            running = step.start()
         except errors.OpError as error:
-            self._may_start_again(error)
-            running = self.step.start()
+            self._may_start_again(signature, error)
+            running = step.start()
         for i, value in enumerate(values):
             running.feed(i, value)
         return running
@@ -102,16 +123,27 @@ class PreparedStep:
             raise
         return self.with_fed(results, values)
 
-    def metadata(self, trace: bytes, traced: bool, with_graphs: bool) -> bytes:
-        """Returns the serialized RunMetadata of a run."""
+    def metadata(
+        self,
+        trace: bytes,
+        traced: bool,
+        with_graphs: bool,
+        signature: PlannedSignature | None = None,
+    ) -> bytes:
+        """Returns the serialized RunMetadata of a run.
+
+        Args:
+          signature: as it was planned for the run; None: as it is now.
+        """
         if not traced and not with_graphs:
             return b""
-        graphs = [GraphDef.FromString(part.graph_def) for part in self.signature.plan.partition]
+        signature = signature or self.signature
+        graphs = [GraphDef.FromString(part.graph_def) for part in signature.plan.partition]
         if not traced:
             return RunMetadata(partition_graphs=graphs).SerializeToString()
-        offsets_ns = self.session.clock_offsets_ns(self.signature)
+        offsets_ns = self.session.clock_offsets_ns(signature)
         merged = merge_traces(trace, graphs, offsets_ns, with_graphs)
-        placement = PlacementReport.FromString(self.session.placement(self.signature, merged))
+        placement = self.session.placement(signature, merged)
         # Concatenated messages are merged.
         return merged + RunMetadata(placement=placement).SerializeToString()
 
@@ -122,18 +154,25 @@ class PreparedStep:
             results.insert(place, np.array(values[feed])[()])
         return results
 
-    def _again(self, error: errors.OpError, values: Any, timeout_ms: int, traced: bool) -> Any:
+    def _again(
+        self,
+        current: tuple[PlannedSignature, Step],
+        error: errors.OpError,
+        values: Any,
+        timeout_ms: int,
+        traced: bool,
+    ) -> Any:
         """Runs a step again that could not start for want of a link. Raises: the error."""
-        self._may_start_again(error)
-        return self.step.run(values, timeout_ms, traced)
+        self._may_start_again(current[0], error)
+        return current[1].run(values, timeout_ms, traced)
 
-    def _may_start_again(self, error: errors.OpError) -> None:
+    def _may_start_again(self, signature: PlannedSignature, error: errors.OpError) -> None:
         if error.error_code not in (errors.UNAVAILABLE, errors.ABORTED):
             raise error
-        self.session.doubt(self.signature)
+        self.session.doubt(signature)
         if error.details != "not started":
             raise error
-        self.session.settle(self.signature)
+        self.session.settle(signature)
 
     def explain(self) -> str:
         """Returns a readable report: tasks, partitions, and the tensors between them."""

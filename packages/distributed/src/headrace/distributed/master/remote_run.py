@@ -28,6 +28,13 @@ def run_for_client(
     values = [make_ndarray(feed) for feed in feeds]
     if options.trace_level > RunOptions.NO_TRACE:
         results, metadata = step.run(values, options.SerializeToString())
+    elif (search := step.search) is not None:
+        traced = RunOptions(timeout_in_ms=options.timeout_in_ms, trace_level=RunOptions.FULL_TRACE)
+        results = search.run(
+            lambda: _cancellable(step, values, options, context),
+            lambda: step.run(values, traced.SerializeToString())[0],
+        )
+        metadata = step.metadata(b"", False, options.output_partition_graphs)
     else:
         results = _cancellable(step, values, options, context)
         metadata = step.metadata(b"", False, options.output_partition_graphs)

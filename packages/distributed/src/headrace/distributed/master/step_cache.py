@@ -41,8 +41,7 @@ class StepCache:
         try:
             made = make()
             # Not at once: the last reference may go away anywhere, with any lock held.
-            number = made.signature.number
-            weakref.finalize(made, self._dropped.append, number).atexit = False
+            weakref.finalize(made, self._dropped.extend, made.numbers).atexit = False
             with self._lock:
                 self._steps[key] = made
                 self._remember(key, made)

@@ -1,8 +1,13 @@
 """Why nodes run where they do, as a PlacementReport."""
 
-from headrace.runtime.graph.session_graph cimport SessionGraph
-from headrace.runtime.passes.program cimport ProgramConfig
+from headrace.runtime.passes.graph_ir cimport GraphIR
+from headrace.runtime.passes.place cimport Placer
+from headrace.runtime.passes.placement_config cimport PlacementConfig
+from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule
 
 
-cpdef bytes report_placement(SessionGraph graph, list feeds, list fetches, list targets,
-                             ProgramConfig config, bint between_tasks)
+# The report of a graph that was placed just now. Returns: a plan_pb2.PlacementReport.
+cdef object placement_report(GraphIR ir, Placer placer, PlacementConfig config)
+
+# Adds what is known of delayed tensors; None: they are not scheduled.
+cdef int report_receives(object report, ReceiveSchedule schedule) except -1

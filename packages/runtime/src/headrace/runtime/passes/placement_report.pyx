@@ -7,14 +7,11 @@ from libcpp.vector cimport vector
 from headrace.runtime.graph.graph_node cimport Edge
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text_of
-from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.colocation cimport NO_BOND, REFERENCE
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.place cimport BY_KERNELS, KEPT, REQUESTED, SOFTENED, Placer
 from headrace.runtime.passes.placement_config cimport PlacementConfig
-from headrace.runtime.passes.program cimport ProgramConfig, placed, pruned_graph
-from headrace.runtime.passes.read_slots cimport read_slots
-from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule, schedule_receives
+from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule
 from headrace.runtime.passes.simulate_placement cimport (
     DeviceEstimate, SimulationRecord, simulate_as_placed,
 )
@@ -25,30 +22,7 @@ from headrace.formats.proto import plan_pb2
 _Reasons = plan_pb2.PlacementReport
 
 
-cpdef bytes report_placement(SessionGraph graph, list feeds, list fetches, list targets,
-                             ProgramConfig config, bint between_tasks):
-    """Places a signature once more, as build_program or plan_tasks does, and says why it is so.
-
-    Args:
-      between_tasks: whether as plan_tasks does.
-    Returns: a serialized PlacementReport.
-    Raises: as build_program.
-    """
-    cdef GraphIR ir
-    cdef Placer placer
-    with graph.lock:
-        ir = pruned_graph(graph, feeds, fetches, targets, config)
-        ir.between_tasks = between_tasks
-        if not between_tasks:
-            read_slots(ir)
-        placer = placed(ir, graph, config)
-        report = _placement(ir, placer, config.placement)
-        if config.schedule_receives and ir.n_devices > 1:
-            report += _receives(schedule_receives(ir, config.placement))
-    return report    # concatenated messages are merged
-
-
-cdef bytes _placement(GraphIR ir, Placer placer, PlacementConfig config):
+cdef object placement_report(GraphIR ir, Placer placer, PlacementConfig config):
     cdef SimulationRecord record = placer.simulation
     cdef vector[int32_t] order
     cdef int32_t i, d
@@ -78,7 +52,7 @@ cdef bytes _placement(GraphIR ir, Placer placer, PlacementConfig config):
             device.measured_us += made.measured_us
         _give_reason(made, ir, placer, record, i)
     _add_transfers(report, ir, record, config)
-    return report.SerializeToString()
+    return report
 
 
 cdef int64_t _output_bytes(IRNode* node, SimulationRecord record, int32_t i):
@@ -150,9 +124,11 @@ cdef int _add_transfers(report, GraphIR ir, SimulationRecord record,
     return 0
 
 
-cdef bytes _receives(ReceiveSchedule schedule):
-    cdef StepUnits before = schedule.units, after = schedule.after
-    report = plan_pb2.PlacementReport()
+cdef int report_receives(object report, ReceiveSchedule schedule) except -1:
+    cdef StepUnits before, after
+    if schedule is None:
+        return 0
+    before, after = schedule.units, schedule.after
     report.receives.delayed = schedule.n_delayed
     if before is not None:     # there is something to delay
         after = before if after is None else after
@@ -160,4 +136,4 @@ cdef bytes _receives(ReceiveSchedule schedule):
         report.receives.step_us_before = before.length_ns / 1000
         report.receives.peak_bytes = after.peak_bytes
         report.receives.step_us = after.length_ns / 1000
-    return report.SerializeToString()
+    return 0

@@ -6,3 +6,6 @@ from headrace.runtime.passes.program cimport ProgramConfig
 
 cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list targets,
                        ProgramConfig config)
+
+cpdef bytes explain_tasks(SessionGraph graph, list feeds, list fetches, list targets,
+                          ProgramConfig config)

@@ -11,8 +11,10 @@ from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport text, text_of
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
+from headrace.runtime.passes.place cimport Placer
+from headrace.runtime.passes.placement_report cimport placement_report, report_receives
 from headrace.runtime.passes.program cimport ProgramConfig, placed, pruned_graph
-from headrace.runtime.passes.schedule_receives cimport schedule_receives
+from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule, schedule_receives
 from headrace.runtime.passes.task_edges cimport TaskEdges
 
 from headrace.formats.proto import graph_pb2, op_pb2, plan_pb2
@@ -27,19 +29,26 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
     Raises: as build_program.
     """
     cdef GraphIR ir
+    cdef Placer placer
+    cdef ReceiveSchedule schedule = None
     cdef TaskEdges edges
     cdef int64_t fetch
     cdef int32_t f
+    report = None
     with graph.lock:
         ir = pruned_graph(graph, feeds, fetches, targets, config)
         ir.between_tasks = True
-        placed(ir, graph, config)
+        placer = placed(ir, graph, config)
+        if placer.simulation is not None:
+            report = placement_report(ir, placer, config.placement)
         if config.schedule_receives and ir.n_devices > 1:
-            schedule_receives(ir, config.placement)
+            schedule = schedule_receives(ir, config.placement)
         tasks = ir.table.tasks
         edges = TaskEdges(ir, ir.table.task_of, tasks, config.bfloat16_edges)
         edges.cut()
-        plan = plan_pb2.PartitionPlan()
+        plan = plan_pb2.PartitionPlan(placement=report)
+        if report is not None:
+            report_receives(plan.placement, schedule)
         for task, graph_def in _graph_defs(ir, edges, graph).items():
             plan.partition.add(task=tasks[task], graph_def=graph_def.SerializeToString())
     for f in range(<int32_t>edges.edges.size()):
@@ -50,6 +59,24 @@ cpdef bytes plan_tasks(SessionGraph graph, list feeds, list fetches, list target
     for fetch in edges.fetches:
         plan.fetch.append(fetch)
     return plan.SerializeToString()
+
+
+cpdef bytes explain_tasks(SessionGraph graph, list feeds, list fetches, list targets,
+                          ProgramConfig config):
+    """Places a signature as plan_tasks does, and says why it is placed so.
+
+    Returns: a serialized PlacementReport.
+    """
+    cdef GraphIR ir
+    cdef Placer placer
+    with graph.lock:
+        ir = pruned_graph(graph, feeds, fetches, targets, config)
+        ir.between_tasks = True
+        placer = placed(ir, graph, config)
+        report = placement_report(ir, placer, config.placement)
+        if config.schedule_receives and ir.n_devices > 1:
+            report_receives(report, schedule_receives(ir, config.placement))
+    return report.SerializeToString()
 
 
 cdef dict _graph_defs(GraphIR ir, TaskEdges edges, SessionGraph graph):

@@ -51,7 +51,8 @@ cdef class Program:
     cdef readonly list fetch_names
     cdef object owner                # the SessionGraph, kept alive
     cdef vector[GraphNode*] owned    # synthetic nodes
-    cdef readonly bint had_choice    # some nodes might run on other devices
+    # Its PlacementReport if some nodes might run on other devices, else None.
+    cdef readonly object placement_report
     cdef readonly bint dynamic       # has control flow, asynchronous kernels or several devices
 
     cpdef describe(self)

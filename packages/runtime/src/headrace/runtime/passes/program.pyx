@@ -20,10 +20,11 @@ from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.order_writes cimport order_writes
 from headrace.runtime.passes.partition cimport partition
+from headrace.runtime.passes.placement_report cimport placement_report, report_receives
 from headrace.runtime.passes.place cimport Placer, place
 from headrace.runtime.passes.prune cimport prune
 from headrace.runtime.passes.read_slots cimport read_slots
-from headrace.runtime.passes.schedule_receives cimport schedule_receives
+from headrace.runtime.passes.schedule_receives cimport ReceiveSchedule, schedule_receives
 from headrace.runtime.graph.session_graph cimport SessionGraph, find_tensor
 
 from headrace.formats.errors import InvalidArgumentError, NotFoundError
@@ -115,19 +116,25 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     """
     cdef GraphIR ir
     cdef Placer placer
+    cdef ReceiveSchedule schedule = None
+    report = None
     with graph.lock:
         ir = pruned_graph(graph, feeds, fetches, targets, config)
         read_slots(ir)
         placer = placed(ir, graph, config)
+        if placer.simulation is not None:
+            report = placement_report(ir, placer, config.placement)
         if config.merge_common:
             merge_common(ir)
         order_writes(ir)
         if config.schedule_receives and ir.n_devices > 1 and config.placement is not None:
-            schedule_receives(ir, config.placement)
+            schedule = schedule_receives(ir, config.placement)
         partition(ir)
         program = _finish(ir)
     program.owner = graph
-    program.had_choice = placer.simulation is not None
+    if report is not None:
+        report_receives(report, schedule)
+    program.placement_report = report
     program.feed_names = list(feeds)
     program.fetch_names = list(fetches)
     note_feed_shapes(program, graph.producer)

@@ -89,6 +89,20 @@ cdef class NodeCosts:
             sizes = [of_slot.get(k, -1) for k in range(max(of_slot, default=-1) + 1)]
             self.measured.add(<string>name.encode(), took, sizes)
 
+    def note_measured(self, report):
+        """Puts what is measured by now into a PlacementReport."""
+        cdef const MeasuredCost* found
+        cdef bytes name
+        devices = {device.name: device for device in report.device}
+        for device in report.device:
+            device.measured_us = 0
+        for node in report.node:
+            name = node.name.encode()
+            found = self.measured.find(<string>name)
+            if found != NULL:
+                node.measured_us = found.time.ns(0) / 1000
+                devices[node.device].measured_us += node.measured_us
+
     def __len__(self):
         return self.measured.size()
 

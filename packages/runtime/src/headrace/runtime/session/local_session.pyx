@@ -12,7 +12,6 @@ from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.passes.placement_config cimport PlacementConfig
-from headrace.runtime.passes.placement_report cimport report_placement
 from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.passes.state_devices cimport StateDevices
 from headrace.runtime.passes.step_costs cimport NodeCosts
@@ -25,7 +24,7 @@ from headrace.runtime.session.state_reset cimport reset_state
 
 from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicStep, partial_plan
 from headrace.runtime.kernels.kernel_libraries import load_kernels
-from headrace.runtime.session.moving_step import MovingStep
+from headrace.runtime.session.moving_step import MovingStep, PlacedStep
 from headrace.runtime.session.placement_log import print_placement
 from headrace.runtime.session.session_devices import device_attributes, session_devices
 from headrace.runtime.state.session_options import SessionOptions
@@ -150,13 +149,14 @@ cdef class LocalSession:
 
     cdef object make_step(self, tuple feeds, tuple fetches, tuple targets):
         cdef Program program = self.make_program(feeds, fetches, targets)
-        step = self.step_of(program)
-        if not program.had_choice:
-            return step
-        return MovingStep(step, program.placement(),
+        if program.placement_report is None:
+            return self.step_of(program)
+        return MovingStep(self.placed_step(program),
                           placing_again(weakref.ref(self), feeds, fetches, targets),
-                          reporting(weakref.ref(self), feeds, fetches, targets),
                           self.placement.costs, self.options.placement_period)
+
+    cdef object placed_step(self, Program program):
+        return PlacedStep(self.step_of(program), program.placement(), program.placement_report)
 
     cdef Program make_program(self, tuple feeds, tuple fetches, tuple targets):
         return build_program(self.graph, list(feeds), list(fetches), list(targets),
@@ -242,8 +242,8 @@ def placing_again(session, tuple feeds, tuple fetches, tuple targets):
 
     Args:
       session: a weak reference.
-    Returns: a function that returns the step and where its nodes are, or None if the session is
-      closed or makes another step.
+    Returns: a function that returns a PlacedStep, or None if the session is closed or makes another
+      step.
     """
     def place():
         cdef LocalSession found = session()
@@ -251,23 +251,7 @@ def placing_again(session, tuple feeds, tuple fetches, tuple targets):
         if found is None or found.closed or not found.lock.acquire(blocking=False):
             return None
         try:
-            program = found.make_program(feeds, fetches, targets)
-            return found.step_of(program), program.placement()
+            return found.placed_step(found.make_program(feeds, fetches, targets))
         finally:
             found.lock.release()
     return place
-
-
-def reporting(session, tuple feeds, tuple fetches, tuple targets):
-    """A function that returns the PlacementReport of a signature, or None if the session is closed.
-
-    Args:
-      session: a weak reference.
-    """
-    def report():
-        cdef LocalSession found = session()
-        if found is None or found.closed:
-            return None
-        return report_placement(found.graph, list(feeds), list(fetches), list(targets),
-                                found.program_config(False), False)
-    return report

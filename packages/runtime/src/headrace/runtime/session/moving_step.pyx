@@ -2,6 +2,7 @@
 """A step whose nodes are placed again once it is measured (ConfigProto.placement_period)."""
 
 import time
+from dataclasses import dataclass
 
 from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
@@ -18,6 +19,14 @@ cdef int MOST_MOVES = 3
 cdef double GAIN = 0.95
 
 
+@dataclass(frozen=True)
+class PlacedStep:
+    """A step, the devices of its nodes (to compare), and the PlacementReport that says why."""
+    step: object
+    devices: object
+    report: object
+
+
 cdef class MovingStep:
     """services.Step over another one, which measured costs may replace.
 
@@ -25,24 +34,20 @@ cdef class MovingStep:
     the measurements end, and a run costs one call more.
 
     Args:
-      step: as the nodes are placed at first.
-      placement: tells where they are, to compare.
-      place: called for the step of a new placement and where its nodes are; None: not now.
-      report: returns the serialized PlacementReport of a placement by what is measured by now, or
-        None: not now.
+      placed: a PlacedStep, as the nodes are placed at first.
+      place: called for the PlacedStep of a new placement; None: not now.
       costs: the NodeCosts of the session.
       period: runs between two placements; 0: a few.
     """
-    cdef object step, placement, place, report, costs, before
+    cdef object placed, step, place, costs, before
     cdef double fastest_s, before_s
     cdef int runs, moves, period
     cdef readonly bint settled
 
-    def __init__(self, step, placement, place, report, costs, int period):
-        self.step = step
-        self.placement = placement
+    def __init__(self, placed, place, costs, int period):
+        self.placed = placed
+        self.step = placed.step
         self.place = place
-        self.report = report
         self.costs = costs
         self.period = max(period or PERIOD, LAST_TIMED + 1)
 
@@ -52,13 +57,14 @@ cdef class MovingStep:
         return self.measured(values)
 
     def run(self, values, bytes options):
-        results, metadata = self.step.run(values, options)
+        placed = self.placed
+        results, metadata = placed.step.run(values, options)
         if RunOptions.FromString(options).trace_level > RunOptions.NO_TRACE:
             self.costs.observe(metadata)
-            report = self.report()
-            if report is not None:
-                placement = PlacementReport.FromString(report)
-                metadata += RunMetadata(placement=placement).SerializeToString()
+            report = PlacementReport()
+            report.CopyFrom(placed.report)
+            self.costs.note_measured(report)
+            metadata += RunMetadata(placement=report).SerializeToString()
         return results, metadata
 
     def explain(self):
@@ -84,25 +90,28 @@ cdef class MovingStep:
 
     cdef int decide(self) except -1:
         if self.before is not None and self.fastest_s > GAIN * self.before_s:
-            self.step = self.before
+            self.take(self.before)
             self.settled = True
         elif self.moves == MOST_MOVES:
             self.settled = True
         else:
-            found = self.place()
-            if found is None:
+            placed = self.place()
+            if placed is None:
                 return 0
-            step, placement = found
-            if placement == self.placement:
+            if placed.devices == self.placed.devices:
                 self.settled = True
             else:
-                self.before = self.step
+                self.before = self.placed
                 self.before_s = self.fastest_s
-                self.step = step
-                self.placement = placement
+                self.take(placed)
                 self.fastest_s = 0
                 self.runs = 0
                 self.moves += 1
         if self.settled:
             self.before = self.place = None
+        return 0
+
+    cdef int take(self, placed) except -1:
+        self.placed = placed
+        self.step = placed.step
         return 0

@@ -5,8 +5,7 @@
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.placement_config cimport PlacementConfig
-from headrace.runtime.passes.placement_report cimport report_placement
-from headrace.runtime.passes.plan_tasks cimport plan_tasks
+from headrace.runtime.passes.plan_tasks cimport explain_tasks, plan_tasks
 from headrace.runtime.passes.program cimport ProgramConfig
 from headrace.runtime.passes.state_devices cimport StateDevices
 from headrace.runtime.passes.step_costs cimport NodeCosts
@@ -40,8 +39,8 @@ cdef class GraphPlanner:
                           self.program_config(devices))
 
     def placement(self, feeds, fetches, targets, devices):
-        return report_placement(self.graph, list(feeds), list(fetches), list(targets),
-                                self.program_config(devices), True)
+        return explain_tasks(self.graph, list(feeds), list(fetches), list(targets),
+                             self.program_config(devices))
 
     def explain(self, feeds, fetches, targets, devices):
         return placement_text(self.placement(feeds, fetches, targets, devices))
