@@ -1,7 +1,4 @@
-"""A master places the nodes of a signature again once some of its runs are measured.
-
-Modules: machines/placement_trial, master/placement_search.
-"""
+"""A master places the nodes of a signature again once some of its runs are measured."""
 
 from __future__ import annotations
 
