@@ -276,6 +276,23 @@ def test_a_trace_says_why_each_node_is_where_it_is(target: str) -> None:
     assert transfer.tensor == "product_for_ps1:0" and transfer.bytes == 64 * 64 * 4
 
 
+@pytest.mark.parametrize("when", ["it is prepared", "it runs"])
+def test_an_error_names_op_node_line_and_device(target: str, when: str) -> None:
+    x = hr.placeholder(hr.float32, [None, None])
+    with on(PS1):
+        if when == "it runs":
+            y = hr.gather(x, [7], name="fails_there")
+        else:
+            y = hr.matmul(x, x, name="fails_there")
+    with hr.Session(target) as session:
+        with pytest.raises(errors.InvalidArgumentError) as failure:
+            session.run(y, {x: np.ones((2, 3))})
+    assert failure.value.op is y.op
+    label = f"{y.op.type} 'fails_there' (test_cluster_sessions.py:"
+    assert failure.value.message.startswith(label)
+    assert ") on /job:ps/replica:0/task:1/device:CPU:0: " in failure.value.message
+
+
 def test_time_limits_end_a_blocked_run(target: str) -> None:
     with on(PS0):
         queue = hr.FIFOQueue(1, hr.float32, [], name="blocks_for_ever")

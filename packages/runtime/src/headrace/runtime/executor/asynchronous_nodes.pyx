@@ -133,7 +133,7 @@ cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) 
             ensure_state(unit.node, unit.kernel, state.run.session, kernel_state)
             code = HR_OK
         except BaseException as error:
-            keep_error(&state.run, state.errors, error)
+            keep_error(&state.run, state.errors, error, (<ExecutorPlan>state.plan).program)
     return code
 
 

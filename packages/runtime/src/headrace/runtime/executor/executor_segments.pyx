@@ -241,7 +241,7 @@ cdef shared_ptr[Executable] specialised(ExecutionState* state, int number, const
             found = (<SegmentRunner>(<ExecutorPlan>state.plan).runners[number]).find(
                 inputs, threads)
         except BaseException as error:
-            keep_error(&state.run, state.errors, error)
+            keep_error(&state.run, state.errors, error, (<ExecutorPlan>state.plan).program)
     return found
 
 

@@ -342,7 +342,7 @@ cdef shared_ptr[Executable] planned(void* body, Run* run, const hr_tensor* input
         try:
             found = (<CompiledFunction>body).runner.find(inputs, 1)
         except BaseException as error:
-            keep_error(run, NULL, error)
+            keep_error(run, NULL, error, (<CompiledFunction>body).program)
     return found
 
 

@@ -187,7 +187,7 @@ cdef hr_code check_signals(LoopContext* context) noexcept nogil:
                 try:
                     PyErr_CheckSignals()
                 except BaseException as interrupt:
-                    keep_error(run, context.errors, interrupt)
+                    keep_error(run, context.errors, interrupt, None)
                     return HR_INTERNAL
     return run_attend(run) if run_wants_attention(run) else HR_OK
 
@@ -392,7 +392,8 @@ cdef hr_code choose(NativeLoop loop, LoopRun* state, LoopStep* step, int32_t* sl
                 chosen = (<SegmentRunner>loop.part_pointers[step.number]).find(
                     part.inputs.data(), threads)
             except BaseException as error:
-                keep_error(context.run, context.errors, error)
+                keep_error(context.run, context.errors, error,
+                           (<SegmentRunner>loop.part_pointers[step.number]).program)
                 return HR_INTERNAL
     if not part.begin(chosen):
         return fail_no_room(context.run, chosen.get()[0])

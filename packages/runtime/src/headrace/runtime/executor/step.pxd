@@ -22,5 +22,5 @@ cdef class Step:
 # The error that a run recorded, as an exception.
 cdef object run_error(Run* run)
 # Adds an exception to a Python list, for the thread that called the step; null: makes it the run's
-# error.
-cdef void keep_error(Run* run, void* exceptions, object error) noexcept
+# error. program: has the node that the exception may name; None: it names none.
+cdef void keep_error(Run* run, void* exceptions, object error, Program program) noexcept

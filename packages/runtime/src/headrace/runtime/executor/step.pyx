@@ -2,13 +2,14 @@
 """The part of a step that does not depend on how it runs: RunOptions, metadata, errors."""
 
 from cpython.exc cimport PyErr_SetInterrupt
+from libcpp.string cimport string
 
 from headrace.formats import errors
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.graph.node_text cimport node_label
 from headrace.runtime.memory.kernel_abi cimport HR_INTERNAL, HR_RESOURCE_EXHAUSTED, hr_code
 from headrace.runtime.passes.partition_graphs cimport partition_metadata
-from headrace.runtime.state.context cimport run_blamed, run_code, run_fail_text
+from headrace.runtime.state.context cimport run_blame, run_blamed, run_code, run_fail_text
 
 from headrace.runtime.state.run_options import (
     inter_op_pool, timeout_s, wants_partition_graphs, wants_trace,
@@ -55,13 +56,19 @@ cdef object run_error(Run* run):
     return errors.from_code(code, f"{node_label(node)}: {text}", name)
 
 
-cdef void keep_error(Run* run, void* exceptions, object error) noexcept:
+cdef void keep_error(Run* run, void* exceptions, object error, Program program) noexcept:
+    cdef GraphNode* node
     if exceptions != NULL:
         (<list>exceptions).append(error)
         return
     try:
         if isinstance(error, errors.OpError):
-            run_fail_text(run, error.code, str(error.message).encode("utf-8", "backslashreplace"))
+            node = node_named(program, error.node_name)
+            text = str(error.message)
+            if node != NULL:
+                text = text.removeprefix(f"{node_label(node)}: ")
+                run_blame(run, node)
+            run_fail_text(run, error.code, text.encode("utf-8", "backslashreplace"))
             return
         if isinstance(error, KeyboardInterrupt):
             PyErr_SetInterrupt()    # for the thread that handles signals
@@ -70,3 +77,16 @@ cdef void keep_error(Run* run, void* exceptions, object error) noexcept:
                       text.encode("utf-8", "backslashreplace"))
     except BaseException:
         run_fail_text(run, HR_INTERNAL, "an error whose text cannot be had")
+
+
+cdef GraphNode* node_named(Program program, name) except? NULL:
+    """A node of a program; null: there is none of this name."""
+    cdef string wanted
+    cdef size_t i
+    if program is None or not name:
+        return NULL
+    wanted = name.encode()
+    for i in range(program.nodes.size()):
+        if program.nodes[i].source != NULL and program.nodes[i].source.name == wanted:
+            return program.nodes[i].source
+    return NULL

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "executor/executor_state.hpp"
+#include "graph/graph_node.hpp"
 #include "headrace/worker.h"
 #include "memory/relaxed.hpp"
 
@@ -157,13 +158,18 @@ inline WorkerRun* new_worker_run(size_t n_frames) noexcept {
 
 // What is reported of a run that is gone.
 struct RunEnd {
-  char node[1024] = "", message[sizeof(Run::message)] = "";
+  char node[1024] = "", message[2048 + sizeof(Run::message)] = "";
 
-  static void copy(char* to, size_t size, const char* from) noexcept {
-    std::snprintf(to, size, "%s", from);
+  void set_message(const char* text) noexcept {
+    std::snprintf(message, sizeof message, "%s", text);
   }
-  void set_node(const char* name) noexcept { copy(node, sizeof node, name); }
-  void set_message(const char* text) noexcept { copy(message, sizeof message, text); }
+  // As errors of a local session begin (step.pyx), and with the device, which may be anywhere.
+  void set_message_of(const GraphNode& at, const char* text) noexcept {
+    const char* op = at.op == "_ReadSlot" ? "Variable" : at.op.c_str();
+    std::snprintf(node, sizeof node, "%s", at.name.c_str());
+    std::snprintf(message, sizeof message, "%.255s '%.1023s'%s%.511s: %s", op, at.name.c_str(),
+                  at.device.empty() ? "" : " on ", at.device.c_str(), text);
+  }
 };
 
 // ---- runs that go on at the end of a thread's deliveries -------------------------------------

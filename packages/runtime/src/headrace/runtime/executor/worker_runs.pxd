@@ -5,6 +5,7 @@ from libcpp cimport bool as cbool
 from libcpp.memory cimport shared_ptr, weak_ptr
 
 from headrace.runtime.executor.executor_state cimport ExecutionState
+from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code
 from headrace.runtime.memory.relaxed cimport Relaxed
 from headrace.runtime.memory.worker_abi cimport hr_run_done, hr_worker
@@ -33,8 +34,8 @@ cdef extern from "executor/worker_runs.hpp" namespace "headrace" nogil:
     cdef cppclass RunEnd:
         const char* node
         const char* message
-        void set_node(const char* name)
         void set_message(const char* text)
+        void set_message_of(const GraphNode& at, const char* text)
 
     cdef cppclass WorkerRuns:
         hr_worker abi

@@ -197,8 +197,9 @@ cdef void end_run(WorkerRun* run) noexcept nogil:
     if code != HR_OK:
         blamed = <GraphNode*>run_blamed(&run.state.run)
         if blamed != NULL:
-            end.set_node(blamed.name.c_str())
-        end.set_message(run.state.run.message)
+            end.set_message_of(blamed[0], run.state.run.message)
+        else:
+            end.set_message(run.state.run.message)
     elif run.state.traced:
         metadata = trace_of(run)
     del run
