@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/graph_node.hpp"
+#include "memory/buffer.hpp"
 #include "memory/tensor_proto.hpp"
 #include "memory/wire.hpp"
 
@@ -62,7 +63,7 @@ struct AttrEntry {
   std::string_view key, value;  // value: an AttrValue message
 };
 
-// A scalar value, read in place.
+// A scalar value, read in place: its bytes are valid as long as the node.
 struct AttrScalar {
   AttrKind kind = kNoKind;
   uint64_t number = 0;
@@ -106,6 +107,7 @@ struct ParsedValue {  // of an attribute that is not a scalar
   std::string problem;
   hr_tensor tensor{};
   void* storage = nullptr;
+  BufferRef texts{nullptr};  // the bytes of its strings
   std::vector<int64_t> ints;
   std::vector<float> floats;
   std::vector<hr_dtype> types;
@@ -211,6 +213,43 @@ inline hr_code find_scalar(const GraphNode* node, std::string_view key, AttrKind
 
 namespace attributes_detail {
 
+// Copies the bytes of strings from the message into a buffer that the strings name as their owner:
+// queues, variables and other tasks keep a string by its owner, and may outlive the message.
+inline void own_strings(hr_string* strings, size_t n, ParsedValue& value) {
+  size_t total = 0;
+  const char* last = nullptr;  // a repeated element has the bytes of the one before it
+  for (size_t i = 0; i < n; ++i) {
+    if (!strings[i].size || strings[i].data == last) continue;
+    last = strings[i].data;
+    total += strings[i].size;
+  }
+  hr_buffer* owner = total ? new_byte_buffer(total) : nullptr;
+  if (total && !owner) {
+    value.code = HR_RESOURCE_EXHAUSTED;
+    value.problem = "no memory for its " + std::to_string(total) + " bytes of text";
+    return;
+  }
+  value.texts = BufferRef(owner);
+  char* next = owner ? static_cast<char*>(owner->data) : nullptr;
+  const char* copy = nullptr;  // of what lies at `last`
+  last = nullptr;
+  for (size_t i = 0; i < n; ++i) {
+    hr_string& text = strings[i];
+    if (!text.size) {
+      text = hr_string{nullptr, 0, nullptr};
+      continue;
+    }
+    if (text.data != last) {
+      last = text.data;
+      copy = next;
+      std::memcpy(next, text.data, text.size);
+      next += text.size;
+    }
+    text.data = copy;
+    text.owner = owner;
+  }
+}
+
 inline void parse_tensor(std::string_view proto, ParsedValue& value) {
   TensorHeader header;
   if (parse_tensor_header(proto, header)) {
@@ -232,7 +271,12 @@ inline void parse_tensor(std::string_view proto, ParsedValue& value) {
     if (!value.storage)
       header.fail(HR_RESOURCE_EXHAUSTED,
                   "no memory for its " + std::to_string(header.bytes) + " bytes");
-    else if (decode_tensor_values(proto, header, value.storage)) return;
+    else if (decode_tensor_values(proto, header, value.storage)) {
+      if (header.dtype == HR_STRING)
+        own_strings(static_cast<hr_string*>(value.storage), static_cast<size_t>(header.elements),
+                    value);
+      return;
+    }
   }
   value.code = header.code;
   value.problem = std::move(header.problem);
@@ -279,7 +323,9 @@ inline void parse_list(std::string_view bytes, ParsedValue& value) {
   if (reader.problem()) {
     value.code = HR_INVALID_ARGUMENT;
     value.problem = reader.problem();
+    return;
   }
+  own_strings(value.strings.data(), value.strings.size(), value);
 }
 
 }  // namespace attributes_detail

@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -51,6 +52,21 @@ class BufferRef {
  private:
   hr_buffer* buffer_;
 };
+
+// Bytes from the C library with one reference, for values that are made once and may be kept for
+// long: the allocator (buffer.pyx) serves runs. Null: out of memory.
+inline hr_buffer* new_byte_buffer(size_t bytes) {
+  void* memory = std::malloc(sizeof(hr_buffer) + bytes);
+  if (!memory) return nullptr;
+  auto* made = new (memory) hr_buffer();
+  made->references.store(1, std::memory_order_relaxed);
+  made->elements = HR_UINT8;
+  made->size_class = -1;
+  made->bytes = static_cast<int64_t>(bytes);
+  made->data = made + 1;
+  made->destroy = [](hr_buffer* buffer) { std::free(buffer); };
+  return made;
+}
 
 // A tensor that owns a count of its memory; with a null owner it is a plain tensor.
 class OwnedTensor {
