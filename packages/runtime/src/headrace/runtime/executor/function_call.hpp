@@ -23,8 +23,22 @@ struct Call {
   uint32_t flags = 0;
 };
 
+// A call that waits for a thread. It keeps its scope, which may be closed before the call begins.
+struct WaitingCall {
+  Call call;
+
+  explicit WaitingCall(const Call& waits) : call(waits) {
+    call.scope->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  WaitingCall(const WaitingCall&) = delete;
+  WaitingCall& operator=(const WaitingCall&) = delete;
+  ~WaitingCall() { scope_release(call.scope); }
+};
+
 // Null: out of memory.
-inline Call* new_call(const Call& call) noexcept { return new (std::nothrow) Call(call); }
+inline WaitingCall* new_waiting_call(const Call& call) noexcept {
+  return new (std::nothrow) WaitingCall(call);
+}
 
 // Ends a run for its scope.
 struct ScopedRun : ScopedCall {

@@ -81,6 +81,9 @@ cdef extern from "executor/function_call.hpp" namespace "headrace" nogil:
         void* argument
         uint32_t flags
 
+    cdef cppclass WaitingCall:
+        Call call
+
     cdef cppclass ScopedRun(ScopedCall):
         Run run
 
@@ -92,7 +95,7 @@ cdef extern from "executor/function_call.hpp" namespace "headrace" nogil:
         cbool hold(size_t n)
         hr_tensor* data()
 
-    Call* new_call(const Call& call)   # null: out of memory
+    WaitingCall* new_waiting_call(const Call& call)   # null: out of memory
     DynamicCall* new_dynamic_call(const Call& call, size_t n_frames, size_t n_fetches)
     string call_error(Run* run)
     void fill_function_api(
@@ -195,7 +198,7 @@ cdef void call_function(hr_function* function, hr_scope* scope, uint32_t flags,
                         const hr_tensor* const* inputs, hr_tensor* const* outputs, CallDone done,
                         void* argument) noexcept nogil:
     cdef Call call
-    cdef Call* kept
+    cdef WaitingCall* waiting
     cdef string message
     cdef hr_code code
     call.function = function
@@ -217,11 +220,11 @@ cdef void call_function(hr_function* function, hr_scope* scope, uint32_t flags,
     if flags & HR_CALL_HERE or is_short(call.body.get()):
         run_call(&call)
         return
-    kept = new_call(call)
-    if kept == NULL:
+    waiting = new_waiting_call(call)
+    if waiting == NULL:
         done(argument, HR_RESOURCE_EXHAUSTED, "no memory for a call")
-    elif not submit(call.body.get(), run_kept, kept):
-        run_kept(kept)
+    elif not submit(call.body.get(), run_waiting, waiting):
+        run_waiting(waiting)
 
 
 cdef bint is_short(void* body) noexcept nogil:
@@ -242,10 +245,10 @@ cdef bint submit(void* body, void (*work)(void*) noexcept nogil, void* argument)
     return pool.get().submit(work, argument)
 
 
-cdef void run_kept(void* argument) noexcept nogil:
-    cdef Call* call = <Call*>argument
-    run_call(call)
-    del call
+cdef void run_waiting(void* argument) noexcept nogil:
+    cdef WaitingCall* waiting = <WaitingCall*>argument
+    run_call(&waiting.call)
+    del waiting
 
 
 cdef void run_call(Call* call) noexcept nogil:
