@@ -51,12 +51,12 @@ def in_thread(run: Callable[[], Any]) -> tuple[threading.Thread, list[Any]]:
 
 
 def queue_pipe(queue: Any, calls: int = 0) -> Pipe:
-    """A dataset whose function waits for a queue."""
+    """A dataset whose function waits for a queue. Any of several calls may get the element."""
     handle = queue.queue_ref
     pipe = Pipe.range(MANY)
     return pipe.map(
         lambda x, q: hr.raw_ops.QueueDequeueV2(handle=q, component_types=[hr.int64])[0] + 0 * x,
-        captured=[handle], calls=calls,
+        captured=[handle], calls=calls, ordered=calls == 0,
     )  # fmt: skip
 
 
