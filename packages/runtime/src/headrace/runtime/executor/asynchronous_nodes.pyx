@@ -10,7 +10,7 @@ from libc.string cimport memset
 from libcpp.memory cimport unique_ptr
 from libcpp.utility cimport move
 
-from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor
+from headrace.runtime.memory.buffer cimport OwnedTensor, allocate_tensor, copy_tensor
 from headrace.runtime.state.context cimport Run, SessionState, run_blame, run_fail_text
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, record_unit
@@ -198,10 +198,16 @@ cdef void send(ExecutionState* state, int32_t number, Iteration* iteration) noex
     cdef hr_rendezvous* rendezvous = rendezvous_of(state, unit.edge)
     cdef int64_t start = monotonic_ns()
     cdef const hr_tensor* value = NULL
-    cdef hr_code code
+    cdef OwnedTensor copy
+    cdef hr_code code = HR_OK
     if not dead:
         value = iteration.slots[unit.first_slot].get()
-    code = rendezvous.send(rendezvous, &key, value, dead)
+    if value != NULL and value.owner == NULL and rendezvous == state.between_tasks:
+        # A constant is in memory of this task's partition, which the receiver may outlive.
+        code = copy_tensor(value, copy.get())
+        value = copy.get()
+    if code == HR_OK:
+        code = rendezvous.send(rendezvous, &key, value, dead)
     if code != HR_OK and not state.run.cancelled.get():
         fail_unit(state, number, iteration, code, could_not_send(code))
         return

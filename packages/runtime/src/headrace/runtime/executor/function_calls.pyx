@@ -20,7 +20,7 @@ from headrace.runtime.executor.executor_state cimport ExecutionState
 from headrace.runtime.executor.propagation cimport fail, propagate_value
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.kernels.kernel_table cimport is_python_kernel
-from headrace.runtime.memory.buffer cimport OwnedTensor
+from headrace.runtime.memory.buffer cimport OwnedTensor, buffer_release, copy_tensor
 from headrace.runtime.memory.kernel_abi cimport (
     HR_ABORTED, HR_CANCELLED, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_buffer,
     hr_code, hr_object, hr_tensor,
@@ -107,6 +107,7 @@ cdef extern from "executor/function_call.hpp" namespace "headrace" nogil:
 cdef int MOST_PLANS = 16
 # Calls that take longer run on the pool, where that is allowed: submitting one takes some 5 us.
 cdef int64_t SHORT_NS = 20_000
+cdef const char* NO_MEMORY = b"no memory for a result of a function"
 
 
 # ---- compiled functions ----------------------------------------------------------------------------
@@ -293,7 +294,8 @@ cdef hr_code compute(Call* call, Run* run, string* message) noexcept nogil:
     for i in range(n):
         tensors.data()[i] = call.inputs[(<CompiledFunction>body).input_of[i]][0]
     if (<CompiledFunction>body).runner_pointer == NULL:
-        return give_outputs(call, NULL, NULL)
+        code = give_outputs(call, run, NULL, NULL)
+        return code if code == HR_OK else failed(run, message)
     for attempt in range(MOST_PLANS):
         code = try_plan(call, run, tensors.data(), message)
         if code != HR_REPLAN:
@@ -334,7 +336,9 @@ cdef hr_code try_plan(Call* call, Run* run, const hr_tensor* inputs,
     code = run_entries(executable, buffers, run)
     (<CompiledFunction>body).took_ns.set(steady_ns() - start + 1)
     if code == HR_OK:
-        return give_outputs(call, executable, buffers)
+        code = give_outputs(call, run, executable, buffers)
+    if code == HR_OK:
+        return code
     return code if code == HR_REPLAN else failed(run, message)
 
 
@@ -349,7 +353,8 @@ cdef shared_ptr[Executable] planned(void* body, Run* run, const hr_tensor* input
     return found
 
 
-cdef hr_code give_outputs(Call* call, Executable* executable, RunBuffers* buffers) noexcept nogil:
+cdef hr_code give_outputs(Call* call, Run* run, Executable* executable,
+                          RunBuffers* buffers) noexcept nogil:
     """Gives the caller counted references to the results."""
     cdef void* body = call.body.get()
     cdef SegmentOutput* output
@@ -367,8 +372,26 @@ cdef hr_code give_outputs(Call* call, Executable* executable, RunBuffers* buffer
             result.share(buffers.tensors[output.tensor],
                          output.constant if output.constant != NULL
                          else buffers.tensors[output.root].owner)
-        call.outputs[i][0] = result.take()
+        if take_counted(&result, call.outputs[i]) != HR_OK:
+            drop_outputs(call, i)
+            return run_fail_text(run, HR_RESOURCE_EXHAUSTED, NO_MEMORY)
     return HR_OK
+
+
+cdef hr_code take_counted(OwnedTensor* value, hr_tensor* output) noexcept nogil:
+    """Gives the caller a value. A constant is copied: the body, whose memory it is in, may end before
+    what the caller keeps the result in."""
+    if value.get().owner == NULL:
+        return copy_tensor(value.get(), output)
+    output[0] = value.take()
+    return HR_OK
+
+
+cdef void drop_outputs(Call* call, size_t n) noexcept nogil:
+    cdef size_t i
+    for i in range(n):
+        buffer_release(call.outputs[i].owner)
+        call.outputs[i].owner = NULL
 
 
 # ---- the dynamic executor ----------------------------------------------------------------------------
@@ -444,7 +467,10 @@ cdef hr_code take_results(DynamicCall* dynamic, string* message) noexcept nogil:
                            b"not taken")
             return HR_INVALID_ARGUMENT
     for i in range(n):
-        dynamic.call.outputs[i][0] = dynamic.state.fetched[i].take()
+        if take_counted(&dynamic.state.fetched[i], dynamic.call.outputs[i]) != HR_OK:
+            drop_outputs(&dynamic.call, i)
+            message.assign(NO_MEMORY)
+            return HR_RESOURCE_EXHAUSTED
     return HR_OK
 
 

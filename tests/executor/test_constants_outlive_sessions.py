@@ -1,6 +1,6 @@
-"""Strings of constants that reach state which outlives the session that made them.
+"""Constants that reach what outlives the session that made them: shared state, other tasks.
 
-Modules: graph/attributes, memory/buffer.
+Modules: graph/attributes, memory/buffer, executor/asynchronous_nodes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import child_process
 import numpy as np
 import pytest
 
@@ -161,6 +162,33 @@ def test_texts_of_either_form_of_a_message_are_kept(content: bool) -> None:
     _churn()
     got = run(graph.as_graph_def().SerializeToString(), ["fifo_queue_Dequeue:0"], [])
     assert got[0].tolist() == TEXTS
+
+
+@pytest.mark.parametrize("value", ["np.arange(5000.0)", "np.array([b'a text of a task'] * 300)"])
+def test_a_constant_sent_to_another_task_outlives_the_partition_that_sent_it(value: str) -> None:
+    printed = child_process.output(
+        f"""
+    import gc
+    from worker_steps import DEVICES, Tasks
+    value = {value}
+    with hr.Graph().as_default() as graph, hr.device(DEVICES[2]):
+        sent = hr.constant(value, name="sent")
+    tasks = Tasks(graph.as_graph_def())
+    plan, numbers = tasks.plan([], [sent.name])
+    rendezvous = tasks.runtime.open_rendezvous()
+    for end in [rendezvous.run(tasks.workers[task], n, 1) for task, n in numbers.items()]:
+        end(30.0)
+    edge = plan.fetch[0]
+    tasks.close()
+    del tasks, plan, graph, sent
+    gc.collect()
+    others = [bytes([7]) * n for n in range(512, 100_000, 512) for _ in range(4)]
+    assert np.array_equal(rendezvous.recv(edge), value)
+    print("kept")
+        """,
+        MALLOC_PERTURB_="165",
+    )
+    assert printed == "kept\n"
 
 
 def test_repeated_elements_share_their_bytes() -> None:
