@@ -8,6 +8,7 @@
 
 #include "executor/call_scopes.hpp"
 #include "executor/executor_state.hpp"
+#include "threads/inter_op_pool.hpp"
 
 namespace headrace {
 
@@ -57,6 +58,7 @@ struct ScopedRun : ScopedCall {
 struct DynamicCall : ScopedCall {
   ExecutionState state;
   Call call;
+  PoolCall waits;  // while it waits for a thread of a pool
 
   DynamicCall(Call call, size_t n_frames, size_t n_fetches)
       : state(n_frames, n_fetches), call(std::move(call)) {}

@@ -36,7 +36,7 @@ from headrace.runtime.state.context cimport (
 )
 from headrace.runtime.state.session_owner cimport SessionFunctions, SessionOwner, hr_function
 from headrace.runtime.threads.pools cimport (
-    InterOpPool, begin_kernel_thread, end_kernel_thread, flush_denormals, process_inter_op_pool,
+    InterOpPool, PoolCall, begin_kernel_thread, end_kernel_thread, flush_denormals, process_inter_op_pool,
     restore_denormals, steady_ns,
 )
 
@@ -90,6 +90,7 @@ cdef extern from "executor/function_call.hpp" namespace "headrace" nogil:
     cdef cppclass DynamicCall(ScopedCall):
         ExecutionState state
         Call call
+        PoolCall waits
 
     cdef cppclass CallTensors:
         cbool hold(size_t n)
@@ -406,7 +407,8 @@ cdef void start_dynamic(Call* call) noexcept nogil:
     cdef OwnedTensor value
     cdef int32_t unit
     cdef size_t i
-    if made == NULL or not begin_execution(&made.state, owner, plan, False):
+    if made == NULL or not begin_execution(&made.state, owner, plan, False) or \
+            not process_inter_op_pool().get().ready():
         del made
         call.done(call.argument, HR_RESOURCE_EXHAUSTED, "no memory for a call")
         return
@@ -414,6 +416,8 @@ cdef void start_dynamic(Call* call) noexcept nogil:
         made.state.intra_op_threads = 1
     made.state.resume = resume
     made.state.resume_argument = made
+    made.waits.work = drive
+    made.waits.argument = made
     made.end = end_dynamic
     if not enter_scope(call.scope, made, &message):
         del made
@@ -436,8 +440,14 @@ cdef void end_dynamic(ScopedCall* scoped, hr_code code, const char* why) noexcep
 
 
 cdef void resume(void* argument) noexcept nogil:
+    """Goes on with a call; it needs no memory, since nobody could be told that there is none."""
     cdef DynamicCall* call = <DynamicCall*>argument
-    submit(call.call.body.get(), drive, call)
+    cdef shared_ptr[InterOpPool] pool = \
+        (<SessionOwner>(<CompiledFunction>call.call.body.get()).owner_pointer).inter_op_pool
+    if pool.get() != NULL and pool.get().size() > 0 and pool.get().submit(&call.waits):
+        return
+    pool = process_inter_op_pool()
+    pool.get().submit(&call.waits)    # it has a thread since the call began
 
 
 cdef void drive(void* argument) noexcept nogil:

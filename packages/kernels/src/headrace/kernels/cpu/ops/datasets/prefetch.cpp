@@ -2,6 +2,7 @@
 #include "ops/datasets/prefetch.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "ops/datasets/stages.hpp"
 
@@ -53,7 +54,12 @@ void ReadAhead::run() noexcept {
     const std::lock_guard<std::mutex> hold(pipeline_.lock);
     reading_ = false;
     ended_ = item.end;
-    held_.push_back(std::move(item));
+    try {
+      held_.push_back(std::move(item));
+    } catch (const std::bad_alloc&) {
+      no_memory_ = true;
+      more = false;
+    }
     was_full_ = was_full_ || held_.size() >= most_;
     pipeline_.changed.notify_all();
   }
@@ -72,7 +78,8 @@ bool ReadAhead::next(Element* element) {
     std::unique_lock<std::mutex> hold(pipeline_.lock);
     start();
     grow();
-    pipeline_.wait(hold, [&] { return !held_.empty(); });
+    pipeline_.wait(hold, [&] { return !held_.empty() || no_memory_; });
+    if (held_.empty() && no_memory_) throw Failure{HR_RESOURCE_EXHAUSTED, "no memory"};
     if (held_.empty() || held_.front().end) return false;  // the end stays
     first = std::move(held_.front());
     held_.pop_front();

@@ -51,6 +51,7 @@ class ReadAhead {
   bool reading_ = false;   // the thread uses the input
   std::deque<Item> held_;
   bool stopping_ = false, ended_ = false;  // the input is at its end
+  bool no_memory_ = false;                 // to hold an element: the last one is lost
   int pauses_ = 0;
   Thread thread_;
 
