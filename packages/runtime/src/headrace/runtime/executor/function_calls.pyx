@@ -36,8 +36,8 @@ from headrace.runtime.state.context cimport (
 )
 from headrace.runtime.state.session_owner cimport SessionFunctions, SessionOwner, hr_function
 from headrace.runtime.threads.pools cimport (
-    InterOpPool, PoolCall, begin_kernel_thread, end_kernel_thread, flush_denormals, process_inter_op_pool,
-    restore_denormals, steady_ns,
+    InterOpPool, PoolCall, begin_kernel_thread, end_kernel_thread, flush_denormals,
+    process_inter_op_pool, restore_denormals, steady_ns,
 )
 
 from headrace.runtime.executor.dynamic_step import DynamicStep
