@@ -18,6 +18,7 @@ from headrace.board.panels.histograms import HistogramsPanel
 from headrace.board.panels.hparams import HparamsPanel
 from headrace.board.panels.meshes import MeshesPanel
 from headrace.board.panels.overview import OverviewPanel
+from headrace.board.panels.placements import PlacementsPanel
 from headrace.board.panels.pr_curves import PrCurvesPanel
 from headrace.board.panels.saved_state import SavedStatePanel
 from headrace.board.panels.scalars import ScalarsPanel
@@ -41,6 +42,7 @@ PANELS = (
     HparamsPanel,
     SavedStatePanel,
     TracesPanel,
+    PlacementsPanel,
     GraphsPanel,
     MeshesPanel,
     EmbeddingsPanel,

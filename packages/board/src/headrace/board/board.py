@@ -13,6 +13,7 @@ from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.state_file import StateFile
 from headrace.board.store.run_index import RunIndex
+from headrace.board.trace.placement.placement_cache import PlacementCache
 from headrace.board.trace.trace_cache import TraceCache
 
 
@@ -45,6 +46,7 @@ class Board:
         self.records = RecordAccess(self.folder)
         self.graphs = GraphCache(self)
         self.traces = TraceCache(self)
+        self.placements = PlacementCache(self)
         self.embeddings = EmbeddingIndex(self.folder, self.index.problems)
         self.state = None if state_file is None else StateFile(Path(state_file))
         self._ingestion = Ingestion(self.folder, self.index, self.records)

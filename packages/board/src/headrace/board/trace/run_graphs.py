@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import DecodeError
@@ -40,6 +40,19 @@ class RunGraphs:
     def slice_names(self, run: Run) -> SliceNames | None:
         """Returns the finder of nodes in the run's last graph; None if it has no graph."""
         return self._made(run, "names", lambda graph: SliceNames(read_columns(graph)))
+
+    def node_names(self, run: Run, names: Sequence[str], ops: Sequence[str]) -> list[str]:
+        """Returns the name in the run's graph of each node of a step, "" for unknown ones.
+
+        Args:
+          names: as the executor has them.
+          ops: the op of each name, empty where it is not known.
+        """
+        finder = self.slice_names(run)
+        if finder is None:
+            return [""] * len(names)
+        nodes = finder.nodes_of(names, ops).tolist()
+        return [finder.node_name(node) if node >= 0 else "" for node in nodes]
 
     def _made(self, run: Run, what: str, make: Callable[[Any], Made]) -> Made | None:
         place = self._last_graph(run)

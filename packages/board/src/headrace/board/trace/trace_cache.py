@@ -87,11 +87,8 @@ class LoadedTrace:
 
     @cached_property
     def _graph_nodes(self) -> list[str]:
-        names = self._run_graphs.slice_names(self.entry.run)
-        if names is None:
-            return [""] * len(self.trace.names)
-        nodes = names.nodes_of(self.trace.names, self.trace.ops_of_names()).tolist()
-        return [names.node_name(node) if node >= 0 else "" for node in nodes]
+        names, ops = self.trace.names, self.trace.ops_of_names()
+        return self._run_graphs.node_names(self.entry.run, names, ops)
 
     def graph_nodes(self) -> list[str]:
         """Returns the name of each node in the run's graph, "" if the graph does not have it."""
@@ -139,7 +136,7 @@ class TraceCache:
         self._ids: dict[tuple[int, int, int, int], int] = {}
         self._slots: OrderedDict[int, _Slot] = OrderedDict()
         self._by_id: dict[int, TraceEntry] = {}
-        self._run_graphs = RunGraphs(board)
+        self.run_graphs = RunGraphs(board)
 
     def entries(self) -> list[TraceEntry]:
         """Returns: all traces, by run and step."""
@@ -205,8 +202,8 @@ class TraceCache:
                 partitions = partitions_of(metadata)
                 own = read_edges(partitions)
                 trace = read_step(metadata, own)
-                graph_edges = own or self._run_graphs.graph_edges(entry.run)
-                slot.loaded = LoadedTrace(entry, trace, graph_edges, at, self._run_graphs)
+                graph_edges = own or self.run_graphs.graph_edges(entry.run)
+                slot.loaded = LoadedTrace(entry, trace, graph_edges, at, self.run_graphs)
             loaded = slot.loaded
         self._forget_old()
         return loaded

@@ -59,6 +59,21 @@ def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, val
     return False
 
 
+def metadata_parts(
+    records: RecordAccess, file: int, offset: int, length: int, value: int, field_number: int
+) -> list[Span]:
+    """Returns where a record has the values of a field of its run metadata.
+
+    Args:
+      value: as of holds_graphs.
+    Raises: MalformedError; DataLossError if the file no longer has the record.
+    """
+    data = RecordView(records, file, offset, length)
+    found = list(_run_metadata(data, value))
+    metadata = found[-1:] if value < 0 else found[:1]  # of several, the one that is read as a trace
+    return [span for part in metadata for span in _spans_of(data, part, field_number)]
+
+
 def _run_metadata(data: RecordView, value: int) -> Iterator[Span]:
     """Yields the spans of the RunMetadata in an Event."""
     event = (0, len(data))

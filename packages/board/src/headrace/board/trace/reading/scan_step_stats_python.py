@@ -8,7 +8,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from headrace.board.trace.reading.step_columns import StepColumns, TraceError
-from headrace.formats.proto import run_pb2, step_stats_pb2
+from headrace.formats.proto import step_stats_pb2
 from headrace.formats.wire import MalformedError, fields
 
 MAX_NANOS = 1 << 62  # as in scan_step_stats.hpp
@@ -29,8 +29,10 @@ def step_columns(metadata: bytes | memoryview) -> StepColumns:
     Raises: TraceError if the bytes are not a RunMetadata.
     """
     data = bytes(metadata)
+    # Only this field: errors in others, and their size, matter to those who read them.
+    parts = [data[begin:end] for begin, end in _parts(data, 0, len(data), 1)]
     try:
-        stats = run_pb2.RunMetadata.FromString(data).step_stats
+        stats = step_stats_pb2.StepStats.FromString(b"".join(parts))
     except DecodeError as error:
         raise TraceError(f"the step trace is corrupted: {error}") from None
     devices, names, labels, allocators = _Strings(), _Strings(), _Strings(), _Strings()
