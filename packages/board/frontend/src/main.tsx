@@ -1,6 +1,7 @@
 import './style/tokens.css';
 import './style/frame.css';
 import './trace/trace.css';
+import './trace/placement/placement.css';
 import './cards/cards.css';
 import './media/media.css';
 import './text/text.css';

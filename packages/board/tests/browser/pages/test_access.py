@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.axe_rules import serious_violations
 from fixtures import corrupted_logs, graphs, media_logs, traces
 from fixtures.embeddings import write_pytorch_projector
 
@@ -57,16 +57,7 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     page.emulate_media(color_scheme=theme)
     open_page(page, board_server(logdir).url, name)
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
-    page.evaluate(axe)
-    found = page.evaluate("() => axe.run(document)")["violations"]
-    serious = [
-        f"{rule['id']}: {node['html'][:160]} ({node.get('failureSummary', '')[:200]})"
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-        for node in rule["nodes"][:3]
-    ]
-    assert serious == []
+    assert serious_violations(page) == []
 
 
 @pytest.mark.parametrize("name", READY)

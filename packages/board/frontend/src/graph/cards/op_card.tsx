@@ -9,12 +9,15 @@ import type { Session } from '../session/session.ts';
 import { Attributes } from './attributes.tsx';
 import { Actions, type FactRow, Facts, Neighbours, Title } from './card_parts.tsx';
 import { costRows } from './cost_rows.tsx';
+import { usePlacementRow } from './placement_row.tsx';
 import { SlicesButton } from './slices_button.tsx';
 
 export function OpCard({ session, op }: { session: Session; op: number }) {
   const { model } = session;
   const facts: FactRow[] = [['Op', <b>{safeText(model.opName(op))}</b>]];
-  if (model.deviceName(op)) facts.push(['Device', safeText(model.deviceName(op))]);
+  const placed = usePlacementRow(session, op);
+  if (placed) facts.push(placed);
+  if (model.deviceName(op)) facts.push([placed ? 'Requested' : 'Device', safeText(model.deviceName(op))]);
   if (model.shapeOf(op)) facts.push(['Output', safeText(model.shapeOf(op))]);
   const bytes = model.outputBytes[op]!;
   if (bytes >= 0) facts.push(['Size', memorySize(bytes)]);

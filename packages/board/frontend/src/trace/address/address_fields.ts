@@ -14,7 +14,7 @@ const markCodec: Codec<TimeView | null> = {
 };
 
 export type Colouring = 'kind' | 'op' | 'scope' | 'device' | 'family';
-export type SideTab = 'step' | 'slice' | 'area' | 'compare';
+export type SideTab = 'step' | 'slice' | 'area' | 'compare' | 'placement';
 
 export const traceTag = urlSignal<string>('ttag', text, '');
 /** Keys (trace_keys.ts) of the steps that are shown below the chosen one. */
@@ -44,4 +44,14 @@ export const pattern = urlSignal<string>('tq', text, '');
 /** `section.slice` and `section.t0~t1.lanes`, as selection_address.ts reads them. */
 export const sliceInUrl = urlSignal<string>('tsl', text, '');
 export const areaInUrl = urlSignal<string>('tar', text, '');
-export const sidebarTab = urlSignal<SideTab>('tside', choice('step', 'slice', 'area', 'compare'), 'step');
+export const sidebarTab = urlSignal<SideTab>(
+  'tside',
+  choice('step', 'slice', 'area', 'compare', 'placement'),
+  'step',
+);
+/** The order of the nodes of the placement, with a minus before it from the largest down; "" is that of the step. */
+export const placementOrder = urlSignal<string>('tporder', text, '');
+/** Shows only the nodes of the placement whose name or op contains this text. */
+export const placementFind = urlSignal<string>('tpfind', text, '');
+/** Shows only the nodes on the device of this name. */
+export const placementDevice = urlSignal<string>('tpdev', text, '');

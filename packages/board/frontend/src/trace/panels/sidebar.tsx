@@ -1,9 +1,10 @@
-/** The sidebar: tabs about the step, the selected slice, the selected area, and compared steps. */
+/** The sidebar: tabs about the step, its placement, the selected slice, the selected area, and compared steps. */
 
 import { comparedSteps, sidebarTab } from '../address/address_fields.ts';
 import { markedOf, selectedArea, selectedSlice } from '../state/trace_state.ts';
 import { AreaTab } from './area_tab.tsx';
 import { CompareTab } from './compare_tab.tsx';
+import { PlacementTab } from './placement_tab.tsx';
 import { SliceTab } from './slice_tab.tsx';
 import { StepTab } from './step_tab.tsx';
 
@@ -12,6 +13,7 @@ type Tab = typeof sidebarTab.value;
 export function Sidebar() {
   const tabs: [Tab, string, boolean][] = [
     ['step', 'Step', true],
+    ['placement', 'Placement', true],
     ['slice', 'Slice', selectedSlice.value !== null || markedOf.value !== null],
     ['area', 'Area', selectedArea.value !== null],
     ['compare', 'Compare', comparedSteps.value.length > 0],
@@ -56,6 +58,7 @@ export function Sidebar() {
         tabIndex={0}
       >
         {open === 'step' && <StepTab />}
+        {open === 'placement' && <PlacementTab />}
         {open === 'slice' && <SliceTab />}
         {open === 'area' && <AreaTab />}
         {open === 'compare' && <CompareTab />}

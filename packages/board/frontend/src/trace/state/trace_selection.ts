@@ -1,7 +1,9 @@
 /** The selection on the Trace page: slices, areas, and the node that all pages share. */
 import { batch, effect } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
+import { showGraphOfRun } from '../../graph/session/graph_list.ts';
 import { selectedNode } from '../../state/selection.ts';
+import { sliceRequests } from '../../state/trace_link.ts';
 import { areaInUrl, mark, sidebarTab, sliceInUrl, windowOfTime } from '../address/address_fields.ts';
 import { parseArea, parseSlice, textOfArea, textOfSlice } from '../address/selection_address.ts';
 import { belongs, nameSpans } from '../data/node_names.ts';
@@ -12,6 +14,7 @@ import { reveal } from '../layout/time_view.ts';
 import {
   type Area,
   chosen,
+  chosenRun,
   duration,
   markedOf,
   nodeOf,
@@ -62,6 +65,14 @@ export function selectNode(name: string): void {
   });
 }
 
+/** Shows a node in the graph of the traced run; the tab that is open stays for the way back. */
+export async function showInGraph(name: string): Promise<void> {
+  const run = chosenRun.peek();
+  if (run === null) return;
+  shownNode = name;
+  await showGraphOfRun(run, name);
+}
+
 let turn = 0;
 
 /** Selects a slice by its index and brings it into view; a later call supersedes this one. */
@@ -90,6 +101,11 @@ export function followSelection(): () => void {
     }),
     effect(readAddress),
     effect(() => {
+      if (sliceRequests.value === seenRequests) return;
+      seenRequests = sliceRequests.value;
+      sidebarTab.value = 'slice';
+    }),
+    effect(() => {
       const ids = shown.value.map((model) => model.id);
       if (!ids.length || !chosen.value) return;
       const slice = selectedSlice.value;
@@ -104,6 +120,7 @@ export function followSelection(): () => void {
   };
 }
 
+let seenRequests = 0;
 let pendingSlice = sliceInUrl.peek() !== '';
 let pendingArea = areaInUrl.peek() !== '';
 
@@ -169,7 +186,9 @@ async function markOf(model: TraceModel, node: string, still: () => boolean): Pr
   batch(() => {
     // The first window is that of the address; later ones move to the selection.
     const moves = shownNode !== '';
-    if (shownNode !== node) sidebarTab.value = 'slice';
+    // The table of the placement marks the node itself.
+    const placed = shownNode === '' && sidebarTab.peek() === 'placement';
+    if (shownNode !== node && !placed) sidebarTab.value = 'slice';
     shownNode = node;
     if (there) return;
     selectedSlice.value = null;

@@ -34,9 +34,9 @@ class Placement:
         self.names = [node.name for node in nodes]
         self.ops = [node.op for node in nodes]
         self.reasons = [REASONS.get(node.reason, str(node.reason)) for node in nodes]
-        self.devices = list(
-            dict.fromkeys([d.name for d in report.device] + [n.device for n in nodes])
-        )
+        of_transfers = [(move.from_device, move.to_device) for move in report.transfer]
+        named = [*(d.name for d in report.device), *(node.device for node in nodes)]
+        self.devices = list(dict.fromkeys([*named, *(d for pair in of_transfers for d in pair)]))
         self.titles = device_titles(self.devices)
         numbers = {name: i for i, name in enumerate(self.devices)}
         self.device = np.array([numbers[node.device] for node in nodes], np.int64)
