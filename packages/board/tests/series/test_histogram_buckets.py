@@ -134,6 +134,13 @@ def test_any_numbers_give_finite_counts_without_a_warning(rows: list, bins: int)
     assert percentiles(got).shape == (len(PERCENTILES),)
 
 
+def test_counts_whose_sum_exceeds_a_double_stay_finite() -> None:
+    rows = [[0.0, 1.0, 9e307]] * 3 + [[0.5, 2.0, 1.7e308]]
+    got = tensor_buckets(make_tensor_proto(np.array(rows)))
+    assert got is not None
+    assert np.isfinite(rebinned(got, shared_edges([got], 3))).all()
+
+
 def test_a_histogram_of_values_is_close_to_the_values() -> None:
     values = np.random.default_rng(0).normal(size=100_000)
     counts, limits = np.histogram(values, 500)

@@ -12,6 +12,7 @@ from headrace.formats.tensor_codec import make_ndarray
 
 # In percent: half standard deviations of a normal distribution.
 PERCENTILES = (0.0, 6.68, 15.87, 30.85, 50.0, 69.15, 84.13, 93.32, 100.0)
+_MOST_COUNT = 1e290  # of a bucket, so that the sum of all is finite
 _MAX_BUCKETS = 1 << 16
 _BLOCK_ELEMENTS = 1 << 20
 
@@ -69,7 +70,8 @@ def tensor_buckets(tensor: Any) -> Buckets | None:
 def _cleaned(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> Buckets:
     there = np.isfinite(left) & np.isfinite(right) & np.isfinite(count) & (count > 0)
     there &= left <= right
-    left, right, count = left[there], right[there], count[there]
+    left, right = left[there], right[there]
+    count = np.minimum(count[there], _MOST_COUNT)
     if (left[1:] < left[:-1]).any():
         order = np.argsort(left, kind="stable")
         left, right, count = left[order], right[order], count[order]
