@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
 
 _TRACED = RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
+_log = logging.getLogger("headrace.distributed")
 
 
 class StepOwner(Protocol):
@@ -143,9 +145,17 @@ class PreparedStep:
             return RunMetadata(partition_graphs=graphs).SerializeToString()
         offsets_ns = self.session.clock_offsets_ns(signature)
         merged = merge_traces(trace, graphs, offsets_ns, with_graphs)
-        placement = self.session.placement(signature, merged)
         # Concatenated messages are merged.
-        return merged + RunMetadata(placement=placement).SerializeToString()
+        return merged + self._placement(signature, merged)
+
+    def _placement(self, signature: PlannedSignature, trace: bytes) -> bytes:
+        """Returns a RunMetadata that says why nodes are where they are; empty if that fails."""
+        try:
+            report = self.session.placement(signature, trace)
+        except Exception as error:  # the run is over, and its results are good
+            _log.warning("no report of the placement: %s", error)
+            return b""
+        return RunMetadata(placement=report).SerializeToString()
 
     def with_fed(self, results: list[Any], values: Sequence[np.ndarray]) -> list[Any]:
         """Adds the fetches that are fed."""
