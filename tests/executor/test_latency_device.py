@@ -178,3 +178,34 @@ def test_a_trace_shows_when_kernels_of_the_device_ran(device: LatencyDevice) -> 
         if node.timeline_label.startswith("slow_there = Tanh")
     )
     assert stats.op_end_rel_micros >= 4900
+
+
+def test_a_node_that_runs_on_devices_of_two_types_has_a_state_for_each() -> None:
+    """Two signatures place it on different devices, each with a kernel of its own."""
+    with hr.Graph().as_default():
+        words = hr.placeholder(hr.string, [3])
+        x = hr.placeholder(hr.float32, [300, 300])
+        ends, hashes = [], []
+        for i in range(4):
+            y = hr.matmul(hr.matmul(x, x), x) / 300.0
+            # A kernel with a state of its own, the key.
+            hashed = hr.string_to_hash_bucket_strong(words, 1 << 20, key=[i, 7])
+            hashes.append(hashed)
+            ends.append(hr.reduce_sum(y) + hr.cast(hr.reduce_sum(hashed), hr.float32))
+        fed = {x: np.random.default_rng(0).normal(size=[300, 300]), words: ["a", "b", "c"]}
+        with hr.Session() as session:
+            expected = session.run([*ends, *hashes], fed)
+        with hr.Session(config=CONFIG) as session:
+            for i in range(4):  # alone, each stays on the first device
+                assert session.run(ends[i], fed) == pytest.approx(expected[i], rel=1e-4)
+            metadata = hr.RunMetadata()
+            options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+            for _ in range(20):
+                got = session.run([*ends, *hashes], fed)
+                np.testing.assert_allclose(got[:4], expected[:4], rtol=1e-4)
+                np.testing.assert_array_equal(got[4:], expected[4:])
+            session.run(ends, fed, options, metadata)
+            used = {d.device.rpartition("device:")[2] for d in metadata.step_stats.dev_stats}
+            assert used == {"CPU:0", f"{TYPE}:0"}
+            for i in range(4):
+                assert session.run(ends[i], fed) == pytest.approx(expected[i], rel=1e-4)

@@ -124,8 +124,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
 
 
 cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) noexcept nogil:
-    if unit.node.created.load():
-        kernel_state[0] = unit.node.state.load()
+    if unit.node.find_state(unit.kernel, kernel_state):
         return HR_OK
     cdef hr_code code = HR_INTERNAL   # an unforeseen path is never a success
     with gil:

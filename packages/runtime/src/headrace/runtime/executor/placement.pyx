@@ -16,7 +16,7 @@ from headrace.runtime.executor.schedule_run cimport (
 from headrace.runtime.executor.step cimport Step
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.kernels.kernel_table cimport is_python_kernel, library_of
-from headrace.runtime.memory.kernel_abi cimport hr_tensor
+from headrace.runtime.memory.kernel_abi cimport hr_kernel, hr_tensor
 from headrace.runtime.plan.executable cimport Executable, Lease
 from headrace.runtime.state.raised_error cimport RaisedError
 from headrace.runtime.threads.pools cimport (
@@ -172,15 +172,17 @@ cdef bint may_block(Executable* executable):
     """Whether a kernel may wait or call Python: such a run never keeps the GIL."""
     cdef size_t i
     cdef GraphNode* node
+    cdef const hr_kernel* kernel
     cdef const char* library
     if executable.blocks < 0:
         executable.blocks = 0
         for i in range(executable.entries.size()):
             node = executable.entries[i].node
-            if node == NULL or node.kernel == NULL:
+            kernel = executable.entries[i].kernel
+            if node == NULL or kernel == NULL:
                 continue
-            library = library_of(node.kernel)
-            if is_python_kernel(node.kernel) or (
+            library = library_of(kernel)
+            if is_python_kernel(kernel) or (
                     node.info != NULL and node.info.stateful and library != NULL
                     and library[:] != b"runtime"):
                 executable.blocks = 1

@@ -3,10 +3,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "headrace/kernel.h"
+#include "memory/buffer.hpp"
 #include "memory/call_error.hpp"
 
 namespace headrace {
@@ -48,6 +51,12 @@ struct CallBody {
   std::string function;          // name and attributes of the function, to find recursion
 };
 
+// A kernel's state for one node.
+struct KernelState {
+  const hr_kernel* kernel;
+  void* state;
+};
+
 struct Attributes;  // parsed attribute values; see graph_def.hpp
 
 struct GraphNode {
@@ -64,11 +73,16 @@ struct GraphNode {
   int32_t caller = -1;             // of a node of a body: the call; no graph can name such a node
   Edge argument{-1, -1};           // of an `_Arg` of a body: the tensor that the call passes
 
-  // The kernel chosen by the session and its state, made at first use (ensure_state). A thread that
-  // reads `created` as true may use both; after a reset, `state` is the old or the new one.
+  // The kernel that the session used first and its state, made at first use (ensure_state). A
+  // thread that reads `created` as true may use both; after a reset, `state` is the old or the new
+  // one.
   const hr_kernel* kernel = nullptr;
   std::atomic<void*> state{nullptr};
   std::atomic<bool> created{false};
+  const hr_kernel* creating = nullptr;  // whose `create` runs: one at a time
+  // Of kernels of other devices, where the node runs on several.
+  SpinLock others_lock;
+  std::vector<KernelState> others;
   // Whether a program of _FusedElementwise may contain it, by its dtypes and attributes; -1: not
   // known yet.
   std::atomic<int8_t> may_fuse{-1};
@@ -80,6 +94,32 @@ struct GraphNode {
   GraphNode& operator=(const GraphNode&) = delete;
   ~GraphNode() {
     if (created.load() && kernel && kernel->destroy) kernel->destroy(state.load());
+    for (const KernelState& other : others)
+      if (other.kernel->destroy) other.kernel->destroy(other.state);
+  }
+
+  // Sets the state of that kernel, if there is one.
+  bool find_state(const hr_kernel* wanted, void** found) {
+    if (created.load() && kernel == wanted) {
+      *found = state.load();
+      return true;
+    }
+    std::lock_guard<SpinLock> hold(others_lock);
+    for (const KernelState& other : others)
+      if (other.kernel == wanted) {
+        *found = other.state;
+        return true;
+      }
+    return false;
+  }
+  void add_other(const hr_kernel* made_for, void* made) {
+    std::lock_guard<SpinLock> hold(others_lock);
+    others.push_back({made_for, made});
+  }
+  // Takes the states of other kernels away, for a reset.
+  std::vector<KernelState> take_others() {
+    std::lock_guard<SpinLock> hold(others_lock);
+    return std::move(others);
   }
 };
 

@@ -60,6 +60,10 @@ cdef extern from "graph/graph_node.hpp" namespace "headrace" nogil:
         int32_t done
         string function
 
+    cdef struct KernelState:
+        const hr_kernel* kernel
+        void* state
+
     cdef cppclass GraphNode:
         hr_node abi_node
         string name
@@ -77,6 +81,10 @@ cdef extern from "graph/graph_node.hpp" namespace "headrace" nogil:
         const hr_kernel* kernel
         AtomicPointer state
         AtomicBool created
+        const hr_kernel* creating
+        cbool find_state(const hr_kernel* wanted, void** found)
+        void add_other(const hr_kernel* made_for, void* made) except +
+        vector[KernelState] take_others()
         AtomicInt8 may_fuse
         void* session
         CallError error

@@ -7,14 +7,8 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport OpEntry
-from headrace.runtime.graph.graph_node cimport Edge, GraphNode
-from headrace.runtime.memory.kernel_abi cimport hr_kernel
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode, KernelState
 from headrace.runtime.graph.name_index cimport NameIndex
-
-
-cdef struct RetiredState:
-    const hr_kernel* kernel
-    void* state
 
 
 cdef class SessionGraph:
@@ -29,7 +23,7 @@ cdef class SessionGraph:
     cdef readonly object lock            # held by extend and while a program is built
     cdef readonly int version            # counts extensions
     cdef readonly int producer           # the oldest producer of the GraphDefs; 0: one has none
-    cdef vector[RetiredState] retired    # states that a reset replaced
+    cdef vector[KernelState] retired    # states that a reset replaced
     cdef object __weakref__
 
     cpdef extend(self, bytes graph_def)

@@ -18,7 +18,7 @@ from headrace.runtime.graph.attributes cimport (
     op_entry_of, parse_graph_def,
 )
 from headrace.runtime.graph.graph_cycles cimport reject_cycle
-from headrace.runtime.graph.graph_node cimport Edge, GraphNode, OpInfo
+from headrace.runtime.graph.graph_node cimport Edge, GraphNode, KernelState, OpInfo
 from headrace.runtime.memory.kernel_abi cimport (
     HR_OK, HR_REF, HR_STRING, hr_code, hr_dtype, hr_elements, hr_node, hr_string, hr_tensor,
 )
@@ -129,7 +129,7 @@ cdef class SessionGraph:
         """
         cdef size_t i
         cdef GraphNode* node
-        cdef RetiredState retired
+        cdef KernelState retired
         with self.lock:
             for i in range(self.nodes.size()):
                 node = self.nodes[i]
@@ -140,6 +140,8 @@ cdef class SessionGraph:
                     # The old state stays in place until there is a new one: a run may be about to
                     # use it.
                     node.created.store(False)
+                for retired in node.take_others():
+                    self.retired.push_back(retired)
 
     cdef int32_t add_body(self, int32_t call, bytes graph_def, NameIndex names) except -1:
         """Adds the nodes of a call's body, which only `names` finds, and returns the first."""

@@ -107,7 +107,7 @@ cdef void create_in_python(GraphNode* node, void** state, hr_code* code) noexcep
         for i in range(node.abi_node.n_outputs):
             import_dtype(node.abi_node.output_dtypes[i])
         op = (<bytes>node.op).decode()
-        library = _libraries[<size_t>node.kernel]
+        library = _libraries[<size_t>node.creating]
         kernel.call = library.create(op, attribute_values(node))
         kernel.rule = hr_shape_rule_by_name(op_catalogue.signature(op).shape_rule.encode())
         log_once(op, (<bytes>node.name).decode(errors="replace"), library.library)

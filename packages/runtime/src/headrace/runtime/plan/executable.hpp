@@ -38,8 +38,9 @@ struct EntryPlan {
   void* plan;
   int32_t first_input, n_inputs;  // into Executable::arguments
   int32_t first_output, n_outputs;
-  int64_t workspace;  // offset in the arena; -1: none
-  GraphNode* node;    // to name in errors and traces
+  int64_t workspace;        // offset in the arena; -1: none
+  GraphNode* node;          // to name in errors and traces
+  const hr_kernel* kernel;  // null: none
 };
 
 // The result of a kernel's `prepare` for one node: made once, shared by executables and caches.

@@ -8,7 +8,9 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.state.context cimport MemoryAccount, Run
 from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_compute, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport (
+    hr_buffer, hr_code, hr_compute, hr_kernel, hr_tensor,
+)
 from headrace.runtime.threads.pools cimport Cost, TeamChoice
 
 
@@ -47,6 +49,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         int32_t first_output, n_outputs
         int64_t workspace
         GraphNode* node
+        const hr_kernel* kernel
 
     cdef cppclass PreparedNode:
         PreparedNode() except +

@@ -46,6 +46,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.n_outputs = 1
             entry.workspace = -1
             entry.node = NULL
+            entry.kernel = NULL
             executable.entries.push_back(entry)
         if not step.elided and not (step.view and is_placed(builder, step, executable)):
             entry.compute = <hr_compute>alias_entry if step.view else step.compute
@@ -57,6 +58,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.n_outputs = step.n_outputs
             entry.workspace = step.workspace
             entry.node = step.node
+            entry.kernel = step.kernel
             executable.entries.push_back(entry)
         for j in range(<int>dying[i].size()):
             entry.compute = <hr_compute>release_entry
@@ -68,6 +70,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.n_outputs = 1
             entry.workspace = -1
             entry.node = step.node
+            entry.kernel = NULL
             executable.arguments.push_back(dying[i][j])
             executable.entries.push_back(entry)
         after.push_back(<int32_t>executable.entries.size())

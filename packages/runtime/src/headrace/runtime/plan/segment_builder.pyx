@@ -75,19 +75,20 @@ cdef void give_builder(SegmentBuilder builder) noexcept:
 cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,
                       void** state) except -1:
     cdef hr_code code = HR_OK
+    cdef bint is_first
     state[0] = NULL
-    if node.created.load():
-        state[0] = node.state.load()
+    if node.find_state(kernel, state):
         return 0
     with _creating.current:
-        if node.created.load():
-            state[0] = node.state.load()
+        if node.find_state(kernel, state):
             return 0
         # After a reset other threads may read both, which are then the same as before.
         if node.session != session:
             node.session = session
-        if node.kernel != kernel:
+        if node.kernel == NULL:
             node.kernel = kernel
+        is_first = node.kernel == kernel
+        node.creating = kernel
         if kernel.create != NULL:
             with nogil:
                 code = call_create(kernel, &node.abi_node, state)
@@ -95,8 +96,11 @@ cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* se
                 state[0] = NULL
                 PyErr_CheckSignals()   # a Python kernel may have received one
                 raise node_error(node, code)
-        node.state.store(state[0])
-        node.created.store(True)
+        if is_first:
+            node.state.store(state[0])
+            node.created.store(True)
+        else:
+            node.add_other(kernel, state[0])
     return 0
 
 

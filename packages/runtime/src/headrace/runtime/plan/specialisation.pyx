@@ -78,7 +78,8 @@ cdef dict describe(Executable* executable):
             continue     # no kernel: it passes a reference on or releases memory
         if label_of(node) != f"{text_of(node.name)} = {text_of(node.op)}":
             fused_nodes.append(label_of(node))
-        library = library_of(node.kernel) if node.kernel != NULL else NULL
+        library = library_of(executable.entries[i].kernel) if (
+            executable.entries[i].kernel != NULL) else NULL
         name = (f"{(<bytes>node.op).decode()} "
                 f"({library.decode() if library != NULL else 'runtime'})")
         kernels[name] = kernels.get(name, 0) + 1
