@@ -234,8 +234,7 @@ cdef hr_code send_early(ExecutionState* state, ExecutorPlan plan, Run* run, int3
     for i in range(port.n_targets):
         target = plan.targets[port.first_target + i].unit
         unit = &plan.units[target]
-        # Once the plan of the segment was wrong and it runs again, some values have been sent.
-        if unit.kind != RUN_SEND or unit.pending != 1 or iteration.units[unit.local].merged:
+        if unit.kind != RUN_SEND or unit.pending != 1:
             continue
         start = monotonic_ns()
         key = edge_key(unit.edge, iteration)

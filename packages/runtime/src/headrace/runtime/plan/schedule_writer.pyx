@@ -10,7 +10,7 @@ from headrace.runtime.plan.executable cimport (
     alias_entry, release_entry,
 )
 from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_compute
-from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
+from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY, READS_SLOT
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
 
@@ -84,7 +84,9 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
 cdef int find_early_outputs(SegmentBuilder builder, vector[int32_t]& after) except -1:
     """Finds the outputs for Sends that are complete before the last entry has run.
 
-    Their memory is counted, and no other step writes it.
+    Their memory is counted, and no other step writes it. None is sent before a read that may find
+    that a variable has another shape than planned: the run then starts again, and what it has sent
+    would not fit what it reads.
     """
     cdef Executable* executable = builder.out
     cdef vector[EarlyOutput] found
@@ -92,6 +94,7 @@ cdef int find_early_outputs(SegmentBuilder builder, vector[int32_t]& after) exce
     cdef EarlyOutput early
     cdef SegmentOutput* output
     cdef int i, j
+    cdef int32_t certain = 0   # once as many entries have run, the run does not start again
     cdef size_t k
     cdef bint any_sent = False
     for k in range(executable.outputs.size()):
@@ -102,12 +105,16 @@ cdef int find_early_outputs(SegmentBuilder builder, vector[int32_t]& after) exce
     for i in range(<int>builder.steps.size()):
         for j in range(builder.steps[i].n_outputs if not builder.steps[i].elided else 0):
             made_by[builder.arguments[builder.steps[i].first_output + j]] = i
+        if not builder.steps[i].elided and builder.steps[i].kernel != NULL and \
+                builder.steps[i].kernel.flags & READS_SLOT and \
+                (after[i - 1] if i else 0) <= executable.first_effect:
+            certain = after[i]
     for k in range(executable.outputs.size()):
         output = &executable.outputs[k]
         if not output.sent or made_by[output.root] < 0 or \
                 builder.storage[output.root] not in (BY_KERNEL, COUNTED):
             continue
-        early.after = after[max(made_by[output.root], made_by[output.tensor])]
+        early.after = max(certain, after[max(made_by[output.root], made_by[output.tensor])])
         early.output = <int32_t>k
         if early.after < <int32_t>executable.entries.size():
             found.push_back(early)
