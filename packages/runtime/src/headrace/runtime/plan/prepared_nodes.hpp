@@ -22,8 +22,9 @@ class PreparedNodes {
 
   // Null: not prepared yet.
   std::shared_ptr<const PreparedNode> find(int32_t node, const std::string& key) {
-    if (size_t(node) >= by_node_.size()) return nullptr;
-    NodeEntries& kept = by_node_[size_t(node)];
+    auto found = by_node_.find(node);
+    if (found == by_node_.end()) return nullptr;
+    NodeEntries& kept = found->second;
     const uint32_t hash = hash_of(key);
     for (size_t i = 0; i < kept.hashes.size(); ++i)
       if (kept.hashes[i] == hash && kept.entries[i].key == key) {
@@ -33,7 +34,7 @@ class PreparedNodes {
     return nullptr;
   }
   void keep(int32_t node, const std::string& key, std::shared_ptr<const PreparedNode> prepared) {
-    NodeEntries& kept = of_node(node);
+    NodeEntries& kept = by_node_[node];
     const uint32_t hash = hash_of(key);
     if (kept.hashes.size() < MOST_PER_NODE) {
       kept.hashes.reserve(kept.hashes.size() + 1);  // either all three grow or none
@@ -54,9 +55,9 @@ class PreparedNodes {
   // Outputs that are constant as long as the session's state lives: handles of variables. Null: not
   // known yet.
   const std::vector<hr_tensor>* find_session_constant(int32_t node) const {
-    if (size_t(node) >= by_node_.size() || by_node_[size_t(node)].session_constant.empty())
-      return nullptr;
-    return &by_node_[size_t(node)].session_constant;
+    auto found = by_node_.find(node);
+    if (found == by_node_.end() || found->second.session_constant.empty()) return nullptr;
+    return &found->second.session_constant;
   }
   void keep_session_constant(int32_t node, const std::vector<hr_tensor*>& outputs) {
     std::vector<hr_tensor> session_constant;
@@ -68,7 +69,7 @@ class PreparedNodes {
       buffer_retain(t->owner);
       held.emplace_back(t->owner);
     }
-    NodeEntries& kept = of_node(node);
+    NodeEntries& kept = by_node_[node];
     kept.session_constant.swap(session_constant);
     kept.held.swap(held);
   }
@@ -99,11 +100,8 @@ class PreparedNodes {
   static uint32_t hash_of(const std::string& key) {
     return uint32_t(std::hash<std::string>()(key));
   }
-  NodeEntries& of_node(int32_t node) {
-    if (size_t(node) >= by_node_.size()) by_node_.resize(size_t(node) + 1);
-    return by_node_[size_t(node)];
-  }
-  std::vector<NodeEntries> by_node_;
+  // By the number of a node in the program, of which a segment may have few.
+  std::unordered_map<int32_t, NodeEntries> by_node_;
   int64_t clock_ = 0;
   std::unordered_map<std::string, std::shared_ptr<GraphNode>> fused_;
 };
