@@ -44,7 +44,7 @@ class KnownValues {
     } else if (op == "Shape" || op == "ShapeN") {
       for (int32_t i = 0; i < n_in; ++i) keep(dims_of(*in[i]), out[i]);
     } else if (op == "Size") {
-      keep(scalar(hr_elements(in[0])), out[0]);
+      keep(product_of(dims_of(*in[0])), out[0]);
     } else if (op == "BroadcastGradientArgs") {
       gradient_axes(known_ints(*in[0]), known_ints(*in[1]), out);
     } else if (op == "Pack") {
@@ -55,10 +55,8 @@ class KnownValues {
     } else if (op == "StridedSlice") {
       keep(sliced(node, in), out[0]);
     } else if (op == "Prod") {
-      KnownInts x = known_ints(*in[0]);
-      int64_t product = 1;
-      for (int32_t i = 0; i < x.n; ++i) product *= x.at[i];
-      if (x.known() && out[0]->rank == 0) keep(scalar(product), out[0]);
+      const KnownInts x = known_ints(*in[0]);
+      if (x.known() && out[0]->rank == 0) keep(product_of(x), out[0]);
     } else if (n_in == 2 && (op == "Mul" || op == "Add" || op == "AddV2" || op == "Sub" ||
                              op == "FloorDiv" || op == "Maximum")) {
       keep(combined(op, known_ints(*in[0]), known_ints(*in[1])), out[0]);
@@ -72,6 +70,12 @@ class KnownValues {
     made.scalar = true;
     made.at[0] = value;
     return made;
+  }
+  static KnownInts product_of(const KnownInts& x) {
+    int64_t product = 1;
+    for (int32_t i = 0; i < x.n; ++i)
+      if (__builtin_mul_overflow(product, x.at[i], &product)) return KnownInts();
+    return scalar(product);
   }
   static KnownInts dims_of(const hr_tensor& t) {
     KnownInts made;
@@ -115,14 +119,22 @@ class KnownValues {
     made = a;
     for (int32_t i = 0; i < a.n; ++i) {
       const int64_t x = a.at[i], y = b.at[i];
-      if (op == "FloorDiv" && y <= 0) return KnownInts();
-      made.at[i] = op == "Mul"        ? x * y
-                   : op == "Sub"      ? x - y
-                   : op == "FloorDiv" ? x / y
-                   : op == "Maximum"  ? std::max(x, y)
-                                      : x + y;
+      if (!combine(op, x, y, &made.at[i])) return KnownInts();
     }
     return made;
+  }
+  // False: it is not known, or too large.
+  static bool combine(const std::string& op, int64_t x, int64_t y, int64_t* to) {
+    if (op == "Mul") return !__builtin_mul_overflow(x, y, to);
+    if (op == "Sub") return !__builtin_sub_overflow(x, y, to);
+    if (op == "Maximum") {
+      *to = std::max(x, y);
+      return true;
+    }
+    if (op != "FloorDiv") return !__builtin_add_overflow(x, y, to);
+    if (y <= 0) return false;
+    *to = x / y - (x % y < 0);
+    return true;
   }
   // Over which axes a gradient is summed where an operand was broadcast.
   void gradient_axes(const KnownInts& a, const KnownInts& b, hr_tensor* const* out) {
@@ -145,6 +157,8 @@ class KnownValues {
   }
   void keep(const KnownInts& value, hr_tensor* to) {
     if (!value.known() || (to->dtype != HR_INT32 && to->dtype != HR_INT64)) return;
+    for (int32_t i = 0; i < value.n && to->dtype == HR_INT32; ++i)
+      if (value.at[i] != int32_t(value.at[i])) return;
     kept_.emplace_back();
     if (to->dtype == HR_INT64) {
       std::copy(value.at, value.at + value.n, kept_.back().data());

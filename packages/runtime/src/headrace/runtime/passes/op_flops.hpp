@@ -2,6 +2,7 @@
 // headrace-kernels report once they are prepared (tests/executor/test_static_costs.py compares
 // them), without preparing one.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -75,6 +76,15 @@ inline const std::unordered_map<std::string_view, Work>& work_of_ops() {
   return *ops;
 }
 
+constexpr double kMostFlops = 1e18;  // of a node: about a year
+
+// As hr_elements, of shapes that no memory holds, too.
+inline double count_elements(const hr_tensor* t) {
+  double n = 1;
+  for (int32_t i = 0; i < t->rank; ++i) n *= double(t->dims[i] > 0 ? t->dims[i] : 0);
+  return n;
+}
+
 // Twice the product of the sizes of all labels.
 inline double einsum_flops(const hr_node* node, const hr_tensor* const* in) {
   const char* equation = nullptr;
@@ -99,17 +109,16 @@ inline double einsum_flops(const hr_node* node, const hr_tensor* const* in) {
   return product;
 }
 
-// All ranks are known.
-inline double op_flops(const GraphNode& node, const hr_tensor* const* in,
-                       const hr_tensor* const* out) {
+inline double unbounded_flops(const GraphNode& node, const hr_tensor* const* in,
+                              const hr_tensor* const* out) {
   const hr_node* abi = &node.abi_node;
-  const double results = abi->n_outputs ? double(hr_elements(out[0])) : 0;
+  const double results = abi->n_outputs ? count_elements(out[0]) : 0;
   const auto dim = [](const hr_tensor* t, int32_t from_end) {
     return t->rank >= from_end ? double(t->dims[t->rank - from_end]) : 1.0;
   };
   // A multiplication and an addition for each place of the window and channel of the image.
   const auto window = [&](const hr_tensor* filter) {
-    return 2.0 * double(hr_elements(filter)) / std::max(1.0, dim(filter, 1));
+    return 2.0 * count_elements(filter) / std::max(1.0, dim(filter, 1));
   };
   auto found = work_of_ops().find(node.op);
   if (found == work_of_ops().end()) return results;
@@ -120,15 +129,21 @@ inline double op_flops(const GraphNode& node, const hr_tensor* const* in,
       return 2.0 * results * dim(in[0], hr_attr_bool(abi, "adj_x", 0) ? 2 : 1);
     case Work::kEinsum: return einsum_flops(abi, in);
     case Work::kConvolution: return results * window(in[1]);
-    case Work::kInputGradient: return double(hr_elements(in[2])) * window(in[1]);
-    case Work::kFilterGradient: return double(hr_elements(in[2])) * window(out[0]);
+    case Work::kInputGradient: return count_elements(in[2]) * window(in[1]);
+    case Work::kFilterGradient: return count_elements(in[2]) * window(out[0]);
     case Work::kDepthwise: return 2.0 * results * dim(in[1], 4) * dim(in[1], 3);
-    case Work::kReduction: return double(hr_elements(in[0]));
+    case Work::kReduction: return count_elements(in[0]);
     case Work::kTranscendental: return 10.0 * results;
-    case Work::kFactorization: return double(hr_elements(in[0])) * dim(in[0], 1);
-    case Work::kDecomposition: return 20.0 * double(hr_elements(in[0])) * dim(in[0], 1);
+    case Work::kFactorization: return count_elements(in[0]) * dim(in[0], 1);
+    case Work::kDecomposition: return 20.0 * count_elements(in[0]) * dim(in[0], 1);
   }
   return results;
+}
+
+// All ranks are known.
+inline double op_flops(const GraphNode& node, const hr_tensor* const* in,
+                       const hr_tensor* const* out) {
+  return std::min(unbounded_flops(node, in, out), kMostFlops);
 }
 
 }  // namespace headrace

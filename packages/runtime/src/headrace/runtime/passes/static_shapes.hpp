@@ -1,4 +1,5 @@
-// Shapes before a run, as far as the graph says them. Unknown sizes count as 1.
+// Shapes before a run, as far as the graph says them. Unknown sizes count as 1, absurd ones are cut
+// off, so that sums of them do not overflow.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include "graph/graph_node.hpp"
 #include "headrace/shape_rules.h"
 #include "passes/known_values.hpp"
+#include "passes/op_flops.hpp"
 
 namespace headrace {
 
@@ -16,6 +18,7 @@ using ::hr_shape_fn;
 using ::hr_shape_rule_by_name;
 
 constexpr int32_t kUnknownRank = -1;
+constexpr int64_t kMostBytes = int64_t(1) << 50;
 
 // The values of a graph by number. A value of unknown rank has the `bytes` of its largest input.
 class StaticShapes {
@@ -79,7 +82,8 @@ class StaticShapes {
   }
 
   static void count(hr_tensor& value) {
-    value.bytes = hr_elements(&value) * hr_dtype_size(value.dtype);
+    const double bytes = count_elements(&value) * double(hr_dtype_size(value.dtype));
+    value.bytes = bytes < double(kMostBytes) ? int64_t(bytes) : kMostBytes;
   }
 
  private:

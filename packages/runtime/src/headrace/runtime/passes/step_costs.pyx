@@ -22,13 +22,17 @@ from headrace.runtime.memory.kernel_abi cimport (
 )
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 
+from google.protobuf.message import DecodeError
+
 from headrace.formats import op_catalogue
+from headrace.formats.errors import InvalidArgumentError
 from headrace.formats.proto.run_pb2 import RunMetadata
 
 
 cdef extern from "passes/static_shapes.hpp" namespace "headrace" nogil:
     ctypedef void* hr_shape_fn
     hr_shape_fn hr_shape_rule_by_name(const char*)
+    const int64_t kMostBytes
 
     cdef cppclass StaticShapes:
         void resize(size_t n_values) except +
@@ -50,6 +54,9 @@ cdef extern from "threads/cost_model.hpp" namespace "headrace" nogil:
 
 cdef int32_t UNKNOWN_RANK = -1
 
+# The sizes of a node's further outputs are not kept.
+cdef int MOST_OUTPUTS = 1 << 16
+
 # The shapes of a graph, and lists of the node at hand.
 cdef cppclass Estimator:
     StaticShapes shapes
@@ -69,11 +76,17 @@ cdef class NodeCosts:
 
         The time of a fused node is divided among the nodes that it was made of. What nodes in loops
         took in all iterations is added.
+
+        Raises: InvalidArgumentError for bytes that are no RunMetadata.
         """
         cdef vector[int64_t] sizes
         times = {}
         outputs = {}
-        stats = RunMetadata.FromString(run_metadata).step_stats
+        try:
+            stats = RunMetadata.FromString(run_metadata).step_stats
+        except DecodeError as error:
+            raise InvalidArgumentError(
+                None, None, f"the trace is not a serialized RunMetadata: {error}") from None
         for device in stats.dev_stats:
             for node in device.node_stats:
                 parts = [part.partition(" = ")[0] for part in node.timeline_label.split("; ")]
@@ -82,8 +95,10 @@ cdef class NodeCosts:
                         node.op_start_rel_nanos or node.op_start_rel_micros * 1000)
                     times[part] = times.get(part, 0) + took / len(parts)
                 outputs[node.node_name] = {
-                    output.slot: output.tensor_description.allocation_description.requested_bytes
-                    for output in node.output}
+                    output.slot: min(
+                        output.tensor_description.allocation_description.requested_bytes,
+                        kMostBytes)
+                    for output in node.output if 0 <= output.slot < MOST_OUTPUTS}
         for name, took in times.items():
             of_slot = outputs.get(name, {})
             sizes = [of_slot.get(k, -1) for k in range(max(of_slot, default=-1) + 1)]
