@@ -159,7 +159,7 @@ cdef class Placer:
         cdef int32_t n = <int32_t>ir.nodes.size(), i, root, common, possible
         cdef size_t n_types = self.type_names.size(), k
         cdef IRNode* node
-        cdef vector[int32_t] group_required, group_possible, state_required
+        cdef vector[int32_t] group_required, group_possible, state_required, kept
         cdef vector[GroupPlace] places
         cdef bint simulates = config is not None and config.simulate != SIMULATE_NOTHING
         cdef bint choice = False
@@ -169,11 +169,14 @@ cdef class Placer:
         group_required.assign(n, ALL_DEVICES)
         group_possible.assign(n, ALL_DEVICES)
         state_required.assign(n, ALL_DEVICES)
+        kept.assign(n, ALL_DEVICES)
         for i in range(n):
             if not ir.nodes[i].removed:
                 root = self.groups.root(i)
                 group_required[root] = self.sets.both(group_required[root], self.required[i])
                 group_possible[root] = self.sets.both(group_possible[root], self.possible[i])
+                if self.limits[i] & KEPT:
+                    kept[root] = self.sets.both(kept[root], self.required[i])
                 if makes_state(ir, i):
                     state_required[root] = self.sets.both(state_required[root], self.required[i])
         places.resize(n)
@@ -185,6 +188,8 @@ cdef class Placer:
                 continue
             possible = group_possible[i]
             common = self.sets.both(group_required[i], possible)
+            if self.sets.empty(kept[i]) and ir.between_tasks:
+                possible = kept[i]   # no device: state that has one does not move to another task
             if self.sets.empty(common) and self.soft:
                 # What uses a variable follows it, whatever device it requests, as in TensorFlow.
                 common = self.sets.both(state_required[i], possible)

@@ -27,6 +27,7 @@ cdef class StateDevices:
     def __init__(self):
         self.version = -1
         self.devices = ()
+        self.known = []
 
     cdef int update(self, SessionGraph graph, list devices, bint between_tasks, bint soft,
                     bint allow_reference) except -1:
@@ -50,15 +51,18 @@ cdef class StateDevices:
 
     cdef int change_devices(self, tuple names) except -1:
         """Numbers change where tasks come or go."""
-        cdef unordered_map[string, int32_t] kept
         numbers = {name: i for i, name in enumerate(names)}
-        for entry in self.kept:
-            number = numbers.get(self.devices[entry.second])
+        self.assigned.clear()
+        for entry in self.first:
+            number = numbers.get(self.known[entry.second])
             if number is not None:
-                kept[entry.first] = number
-        self.kept.swap(kept)
-        self.assigned = self.kept
+                self.assigned[entry.first] = number
         self.devices = names
+        self.number_of.clear()
+        for name in names:
+            if name not in self.known:
+                self.known.append(name)
+            self.number_of.push_back(<int32_t>self.known.index(name))
         self.version = -1
         return 0
 
@@ -81,7 +85,15 @@ cdef class StateDevices:
         for i in range(ir.nodes.size()):
             root = placer.groups.root(<int32_t>i)
             if refers[root] and ir.nodes[i].device >= 0:
-                self.assigned[ir.nodes[i].source.name] = ir.nodes[i].device
+                self.set_device(ir.nodes[i].source.name, ir.nodes[i].device)
+        return 0
+
+    cdef int set_device(self, const string& name, int32_t device) except -1:
+        if self.assigned.count(name):
+            return 0
+        self.assigned[name] = device
+        if self.first.count(name) == 0:
+            self.first[name] = self.number_of[device]
         return 0
 
     cdef int keep(self, GraphIR ir) except -1:
@@ -89,9 +101,7 @@ cdef class StateDevices:
         for i in range(ir.nodes.size()):
             if not ir.nodes[i].removed and ir.nodes[i].entry != NULL and \
                     ir.nodes[i].entry.stateful and ir.nodes[i].kind == NodeKind.KERNEL:
-                if self.assigned.count(ir.nodes[i].source.name) == 0:
-                    self.assigned[ir.nodes[i].source.name] = ir.nodes[i].device
-                    self.kept[ir.nodes[i].source.name] = ir.nodes[i].device
+                self.set_device(ir.nodes[i].source.name, ir.nodes[i].device)
         return 0
 
 
