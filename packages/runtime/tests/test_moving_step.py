@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
 from headrace.runtime.session.moving_step import MovingStep, PlacedStep
+
+real_sleep = time.sleep
 
 
 class Step:
@@ -143,3 +146,100 @@ def test_a_traced_run_reports_the_placement_that_it_had(clock):
         assert node.device == device and node.measured_us > 0
         assert not step.run([], b"")[1]
         runs(step)
+
+
+def test_runs_of_many_threads_do_not_meet_a_step_that_has_settled():
+    """Runs that began before another thread ended the measurements end like all others."""
+    calls, failed = [0], []
+
+    class Slow(Step):
+        def __call__(self, values):
+            real_sleep(0.0005)
+            return [self.name]
+
+        def run(self, values, options):
+            real_sleep(0.0005)
+            return [self.name], RunMetadata().SerializeToString()
+
+    def place():
+        calls[0] += 1
+        real_sleep(0.001)
+        return at(f"place{calls[0] % 3}", Slow(f"step{calls[0]}", 0, [0.0]))
+
+    def work(step):
+        try:
+            for _ in range(60):
+                step([])
+        except BaseException as error:  # shown by the main thread
+            failed.append(error)
+
+    for _ in range(8):
+        step = MovingStep(at("place0", Slow("first", 0, [0.0])), place, Costs(), 0)
+        threads = [threading.Thread(target=work, args=(step,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failed, failed[0]
+        assert step.settled
+
+
+def test_two_threads_do_not_place_at_once(clock):
+    inside, most = [0], [0]
+    started = threading.Event()
+
+    def place():
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        started.set()
+        real_sleep(0.05)
+        inside[0] -= 1
+        return at("here", Step("same", 1.0, clock))
+
+    step = MovingStep(at("here", Step("first", 1.0, clock)), place, Costs(), 0)
+    runs(step, 8)
+    threads = [threading.Thread(target=step, args=([],)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert started.is_set() and most[0] == 1
+
+
+def test_a_placement_that_fails_fails_no_run(clock):
+    def place():
+        raise ValueError("cannot place")
+
+    step = MovingStep(at("here", Step("first", 1.0, clock)), place, Costs(), 0)
+    assert set(runs(step)) == {"first"}
+    assert step.settled
+
+
+def test_a_report_that_fails_leaves_the_results_of_a_traced_run(clock):
+    class Failing(Costs):
+        def note_measured(self, report):
+            raise ValueError("cannot report")
+
+    step = MovingStep(at("here", Step("first", 1.0, clock)), lambda: None, Failing(), 0)
+    traced = RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
+    results, metadata = step.run([], traced)
+    assert results == ["first"]
+    assert not RunMetadata.FromString(metadata).HasField("placement")
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.5, "on one"), (0.99, "spread")])
+def test_a_placement_by_estimates_only_is_compared_with_that_on_one_device(
+    clock, seconds, expected
+):
+    """Estimates know nothing of what the executor takes for many small segments."""
+    called = []
+
+    def first():
+        called.append(True)
+        return at("one", Step("on one", seconds, clock))
+
+    spread = at("both", Step("spread", 1.0, clock))
+    step = MovingStep(spread, lambda: at("both", Step("same", 1.0, clock)), Costs(), 0, first)
+    found = runs(step)
+    assert step.settled and called == [True]
+    assert {"spread", "on one"} == set(found) and found[-1] == expected

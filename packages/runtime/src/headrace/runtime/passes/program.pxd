@@ -53,6 +53,7 @@ cdef class Program:
     cdef vector[GraphNode*] owned    # synthetic nodes
     # Its PlacementReport if some nodes might run on other devices, else None.
     cdef readonly object placement_report
+    cdef readonly bint spread        # and the simulation has chosen for them
     cdef readonly bint dynamic       # has control flow, asynchronous kernels or several devices
 
     cpdef describe(self)
@@ -67,6 +68,7 @@ cdef class ProgramConfig:
     cdef public bint merge_common          # common-subexpression elimination
     cdef public bint partial_run           # feeds arrive one by one: the program is dynamic
     cdef public PlacementConfig placement  # None: a node runs on the first device that it may have
+    cdef public bint explains              # the program has a report also where nothing had a choice
     cdef public bint schedule_receives     # what is sent is delayed until it is needed
     cdef public bint bfloat16_edges        # float tensors pass between tasks as bfloat16
     cdef public StateDevices state         # None: the session has one device, or its plans differ

@@ -122,12 +122,14 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
         ir = pruned_graph(graph, feeds, fetches, targets, config)
         read_slots(ir)
         placer = placed(ir, graph, config)
-        if placer.simulation is not None:
+        if placer.simulation is not None or config.explains:
             report = placement_report(ir, placer, config.placement)
         if config.merge_common:
             merge_common(ir)
         order_writes(ir)
-        if config.schedule_receives and ir.n_devices > 1 and config.placement is not None:
+        # In a partial run nothing may wait for what is perhaps fed later, or never.
+        if config.schedule_receives and ir.n_devices > 1 and config.placement is not None and \
+                not ir.partial_run:
             schedule = schedule_receives(ir, config.placement)
         partition(ir)
         program = _finish(ir)
@@ -135,6 +137,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
     if report is not None:
         report_receives(report, schedule)
     program.placement_report = report
+    program.spread = placer.simulation is not None and placer.simulation.adopted
     program.feed_names = list(feeds)
     program.fetch_names = list(fetches)
     note_feed_shapes(program, graph.producer)

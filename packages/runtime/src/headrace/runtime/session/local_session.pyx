@@ -151,16 +151,23 @@ cdef class LocalSession:
         cdef Program program = self.make_program(feeds, fetches, targets)
         if program.placement_report is None:
             return self.step_of(program)
+        first = placing_again(weakref.ref(self), feeds, fetches, targets, False)
         return MovingStep(self.placed_step(program),
-                          placing_again(weakref.ref(self), feeds, fetches, targets),
-                          self.placement.costs, self.options.placement_period)
+                          placing_again(weakref.ref(self), feeds, fetches, targets, True),
+                          self.placement.costs, self.options.placement_period,
+                          first if program.spread else None)
 
     cdef object placed_step(self, Program program):
         return PlacedStep(self.step_of(program), program.placement(), program.placement_report)
 
-    cdef Program make_program(self, tuple feeds, tuple fetches, tuple targets):
-        return build_program(self.graph, list(feeds), list(fetches), list(targets),
-                             self.program_config(False))
+    cdef Program make_program(self, tuple feeds, tuple fetches, tuple targets,
+                              bint simulates=True):
+        cdef ProgramConfig config = self.program_config(False)
+        if not simulates:
+            config.placement = PlacementConfig(
+                "none", intra_op_threads=self.options.intra_op_threads, costs=self.placement.costs)
+            config.explains = True
+        return build_program(self.graph, list(feeds), list(fetches), list(targets), config)
 
     cdef object step_of(self, Program program):
         cdef Segments segments = cut_segments(program, False)
@@ -237,11 +244,13 @@ cdef class LocalSession:
         return 0
 
 
-def placing_again(session, tuple feeds, tuple fetches, tuple targets):
+def placing_again(session, tuple feeds, tuple fetches, tuple targets, bint simulates):
     """A function that places a signature again, by what is measured by then.
 
     Args:
       session: a weak reference.
+      simulates: whether a simulation chooses; otherwise each node has the first device that it may
+        have.
     Returns: a function that returns a PlacedStep, or None if the session is closed or makes another
       step.
     """
@@ -251,7 +260,7 @@ def placing_again(session, tuple feeds, tuple fetches, tuple targets):
         if found is None or found.closed or not found.lock.acquire(blocking=False):
             return None
         try:
-            return found.placed_step(found.make_program(feeds, fetches, targets))
+            return found.placed_step(found.make_program(feeds, fetches, targets, simulates))
         finally:
             found.lock.release()
     return place

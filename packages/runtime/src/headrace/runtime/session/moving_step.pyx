@@ -1,11 +1,15 @@
 # cython: language_level=3
 """A step whose nodes are placed again once it is measured (ConfigProto.placement_period)."""
 
+import logging
+import threading
 import time
 from dataclasses import dataclass
 
 from headrace.formats.proto.plan_pb2 import PlacementReport
 from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
+
+_log = logging.getLogger("headrace.runtime")
 
 _TRACED = RunOptions(trace_level=RunOptions.FULL_TRACE).SerializeToString()
 
@@ -31,25 +35,31 @@ cdef class MovingStep:
     """services.Step over another one, which measured costs may replace.
 
     A new placement stays only if its runs are faster than those before. Then, and if nothing moves,
-    the measurements end, and a run costs one call more.
+    the measurements end, and a run costs one call more. Nodes that were spread before anything was
+    measured are once run on their first devices, too. A placement or a report that fails is
+    logged: the runs go on.
 
     Args:
       placed: a PlacedStep, as the nodes are placed at first.
       place: called for the PlacedStep of a new placement; None: not now.
       costs: the NodeCosts of the session.
       period: runs between two placements; 0: a few.
+      first: as `place`, with each node on the first device that it may have; None: that is where
+        they are.
     """
-    cdef object placed, step, place, costs, before
+    cdef object placed, step, place, costs, first, before, deciding
     cdef double fastest_s, before_s
     cdef int runs, moves, period
     cdef readonly bint settled
 
-    def __init__(self, placed, place, costs, int period):
+    def __init__(self, placed, place, costs, int period, first=None):
         self.placed = placed
         self.step = placed.step
         self.place = place
         self.costs = costs
+        self.first = first
         self.period = max(period or PERIOD, LAST_TIMED + 1)
+        self.deciding = threading.Lock()
 
     def __call__(self, values):
         if self.settled:
@@ -61,14 +71,22 @@ cdef class MovingStep:
         results, metadata = placed.step.run(values, options)
         if RunOptions.FromString(options).trace_level > RunOptions.NO_TRACE:
             self.costs.observe(metadata)
-            report = PlacementReport()
-            report.CopyFrom(placed.report)
-            self.costs.note_measured(report)
-            metadata += RunMetadata(placement=report).SerializeToString()
+            metadata += self.reported(placed.report)
         return results, metadata
 
     def explain(self):
         return self.step.explain()
+
+    cdef bytes reported(self, planned):
+        """A RunMetadata with the report as it was planned, and what is measured by now."""
+        report = PlacementReport()
+        try:
+            report.CopyFrom(planned)
+            self.costs.note_measured(report)
+        except Exception as error:
+            _log.warning("no report of the placement: %s", error)
+            return b""
+        return RunMetadata(placement=report).SerializeToString()
 
     cdef list measured(self, values):
         cdef int number = self.runs
@@ -81,37 +99,65 @@ cdef class MovingStep:
             return results
         started = time.perf_counter()
         results = step(values)
-        if FIRST_TIMED <= number < LAST_TIMED and step is self.step:
+        if number >= FIRST_TIMED and step is self.step and (
+                number < LAST_TIMED or not self.fastest_s):
             started = time.perf_counter() - started
             self.fastest_s = min(self.fastest_s, started) if self.fastest_s else started
-        elif number >= self.period:
-            self.decide()
+        elif number >= self.period and self.deciding.acquire(blocking=False):
+            try:
+                # Another thread may have decided since this run began.
+                if not self.settled and self.runs > self.period and self.fastest_s:
+                    self.decide()
+            finally:
+                self.deciding.release()
         return results
 
     cdef int decide(self) except -1:
         if self.before is not None and self.fastest_s > GAIN * self.before_s:
             self.take(self.before)
-            self.settled = True
-        elif self.moves == MOST_MOVES:
-            self.settled = True
-        else:
-            placed = self.place()
+            self.fastest_s = self.before_s
+            return self.settle()
+        if self.moves == MOST_MOVES:
+            return self.settle()
+        placed = self.placed_by(self.place)
+        if placed is None:
+            return 0
+        if placed.devices == self.placed.devices:
+            return self.settle()
+        self.moves += 1
+        return self.move(placed)
+
+    cdef int settle(self) except -1:
+        """Ends the measurements, if it is not to be tried yet what the first devices would take."""
+        if self.first is not None:
+            placed = self.placed_by(self.first)
             if placed is None:
                 return 0
-            if placed.devices == self.placed.devices:
-                self.settled = True
-            else:
-                self.before = self.placed
-                self.before_s = self.fastest_s
-                self.take(placed)
-                self.fastest_s = 0
-                self.runs = 0
-                self.moves += 1
-        if self.settled:
-            self.before = self.place = None
+            self.first = None
+            if placed.devices != self.placed.devices:
+                self.moves = MOST_MOVES
+                return self.move(placed)
+        self.settled = True
+        self.before = self.place = None
+        return 0
+
+    cdef int move(self, placed) except -1:
+        self.before = self.placed
+        self.before_s = self.fastest_s
+        self.take(placed)
+        self.fastest_s = 0
+        self.runs = 0
         return 0
 
     cdef int take(self, placed) except -1:
         self.placed = placed
         self.step = placed.step
         return 0
+
+    cdef object placed_by(self, place):
+        """A PlacedStep; None: not now."""
+        try:
+            return place()
+        except Exception as error:
+            _log.warning("nodes stay where they are, since placing them again failed: %s", error)
+            return self.placed
