@@ -5,6 +5,8 @@ Modules: passes/task_edges.
 
 from __future__ import annotations
 
+import os
+import random
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from planned_graphs import trace_of
 from worker_steps import CONFIG, DEVICES, Tasks, scattered
 
 import headrace.graph as hr
@@ -154,4 +157,52 @@ def test_a_plan_without_the_option_has_no_casts() -> None:
     wire = tasks.planner.plan(["x:0"], ["there:0"], [], DEVICES)
     for part in PartitionPlan.FromString(wire).partition:
         assert all(node.op != "Cast" for node in GraphDef.FromString(part.graph_def).node)
+    tasks.close()
+
+
+@settings(max_examples=int(os.environ.get("HEADRACE_PLACEMENTS", "20")), deadline=None)
+@given(st.integers(0, 2**31))
+def test_with_scheduled_receives_steps_end_and_are_close(seed: int) -> None:
+    """Loops, conditionals, queues and gradients; what was measured makes many delays worth it."""
+    rng = random.Random(seed)
+    with hr.Graph().as_default() as graph:
+        x = hr.placeholder(hr.float32, [8, 8], name="x")
+        values, puts = [x], []
+        for i in range(rng.randint(8, 30)):
+            a, b = (rng.choice(values[-5:]) for _ in range(2))
+            kind = rng.randrange(6)
+            if kind == 0:
+                y = hr.cond(hr.reduce_sum(a) > 0.0, lambda a=a: hr.tanh(a), lambda b=b: b * 0.5)
+            elif kind == 1:
+                y = hr.while_loop(
+                    lambda j, _: j < 3, lambda j, c, b=b: (j + 1, hr.tanh(c + b)), [0, a]
+                )[1]
+            elif kind == 2:
+                queue = hr.FIFOQueue(2, [hr.float32], [[8, 8]])
+                puts.append(queue.enqueue(hr.tanh(a) * 0.5))
+                y = hr.tanh(a + queue.dequeue())
+            else:
+                y = hr.tanh(hr.matmul(a, b) * 0.3, name=f"y{i}")
+            values.append(y)
+        out = hr.add_n(values[-3:], name="out")
+        gradient = hr.gradients(hr.reduce_sum(hr.tanh(x) * out), [out])[0]
+        everything = hr.group(*puts)
+        fetches = [out, gradient]
+        fed = np.random.default_rng(seed).normal(size=[8, 8]).astype(np.float32)
+        with hr.Session() as session:
+            expected = session.run([*fetches, everything], {x: fed})[:2]
+    options = ConfigProto.FromString(_lossy())
+    options.graph_options.enable_recv_scheduling = True
+    tasks = Tasks(scattered(graph, seed), options.SerializeToString())
+    names = [op.name for op in graph.get_operations()]
+    tasks.planner.observe(
+        trace_of(
+            {name: rng.choice([1.0, 1e4, 1e6]) for name in names},
+            {name: rng.choice([100, 10**7, 10**8]) for name in names},
+        )
+    )
+    for _ in range(2):
+        got = tasks.run([t.name for t in fetches], {"x:0": fed}, [everything.name])
+        for one, other in zip(got, expected, strict=True):
+            assert np.abs(one - other).max() <= 0.2 * np.abs(other).max() + 0.05
     tasks.close()

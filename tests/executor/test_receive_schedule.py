@@ -250,3 +250,80 @@ def test_a_local_session_delays_what_another_of_its_devices_makes() -> None:
         nodes = {node.name: node for part in metadata.partition_graphs for node in part.node}
         assert any(name.startswith("^y") for name in nodes["shifted5"].input) is scheduled
     np.testing.assert_array_equal(results[0], results[1])
+
+
+# ---- what a step waits for -----------------------------------------------------------------------
+
+
+def _slow_and_large(graph: hr.Graph, slow: set[str]) -> bytes:
+    """A trace in which these nodes took long, and all outputs were large."""
+    names = [op.name for op in graph.get_operations()]
+    return trace_of(
+        {name: 1e6 if name in slow else 1.0 for name in names}, {name: 10**7 for name in names}
+    )
+
+
+def test_what_fills_a_queue_does_not_wait_for_what_the_queue_gives() -> None:
+    """No edge of the graph says that a dequeue needs an enqueue of the same step."""
+    count = 6
+    with hr.Graph().as_default() as graph:
+        x = hr.placeholder(hr.float32, [16], name="x")
+        with hr.device(TWO[1]):
+            made = [hr.tanh(x * float(i + 1), name=f"made{i}") for i in range(count)]
+            large = [hr.cosh(x * float(i + 1), name=f"large{i}") for i in range(4 * count)]
+        with hr.device(DEVICES[3]):
+            first = hr.sinh(hr.sinh(x, name="slow0"), name="slow1")  # `late` starts after `taken`
+        with hr.device(TWO[1]):
+            # When `made` could be made, these still take memory.
+            small = [hr.reduce_sum(value * first) for value in large]
+        with hr.device(TWO[0]):
+            queue = hr.FIFOQueue(9, [hr.float32, hr.float32], [[16], [16]])
+            taken, late = queue.dequeue()[0], hr.identity(first)
+            for i in range(count):
+                taken = hr.sin(taken, name=f"taken{i}")
+                late = hr.cos(late, name=f"late{i}")
+            puts = []
+            for i, value in enumerate(made):
+                late = hr.sin(late, name=f"later{i}")
+                puts.append(queue.enqueue([value, late], name=f"put{i}"))
+            last = hr.add_n([taken, queue.dequeue_many(count - 1)[0][0]], name="last")
+        everything = hr.group(*puts, *small)
+        options = _scheduled()
+        options.device_count["CPU"] = 2
+        tasks = Tasks(graph.as_graph_def(), options.SerializeToString())
+        slow = {f"{name}{i}" for name in ("taken", "late", "later", "slow") for i in range(count)}
+        tasks.planner.observe(_slow_and_large(graph, slow))
+        plan, _ = tasks.plan([x.name], [last.name], [everything.name])
+        for part in plan.partition:
+            for node in GraphDef.FromString(part.graph_def).node:
+                waits = [name for name in node.input if name.startswith("^")]
+                assert not waits or not node.name.startswith(("mul", "made")), node
+        for _ in range(2):
+            (got,) = tasks.run([last.name], {x.name: np.ones(16, np.float32)}, [everything.name])
+            assert got.shape == (16,)
+        tasks.close()
+
+
+def test_a_partial_run_does_not_wait_for_what_is_fed_later() -> None:
+    count = 6
+    with hr.device("/cpu:0"):
+        x = hr.placeholder(hr.float32, [700, 700], name="x")
+        z = hr.placeholder(hr.float32, [700, 700], name="z")
+        with hr.device("/cpu:1"):
+            made = [hr.tanh(x * float(i + 1), name=f"made{i}") for i in range(count)]
+        other, y = z, x
+        for _ in range(6):
+            other = hr.matmul(other, other)
+        for value in made:
+            for _ in range(4):
+                y = hr.matmul(y, y) * 1e-3
+            y = y + value
+        first, second = hr.reduce_sum(y), hr.reduce_sum(other)
+    options = hr.ConfigProto(device_count={"CPU": 2}, intra_op_parallelism_threads=1)
+    options.graph_options.enable_recv_scheduling = True
+    options.operation_timeout_in_ms = 30_000
+    ones = np.ones([700, 700], np.float32) * 1e-3
+    with hr.Session(config=options) as session:
+        handle = session.partial_run_setup([first, second], [x, z])
+        session.partial_run(handle, first, {x: ones})
+        session.partial_run(handle, second, {z: ones})

@@ -24,6 +24,7 @@ cdef class ReceiveSchedule:
     cdef vector[int32_t] task_of             # per device
     cdef bint writes                         # whether the step changes a variable
     cdef vector[uint8_t] certain             # per node: it runs in each step, once
+    cdef vector[uint8_t] blocked             # per node: it or what it needs may wait for others
     cdef vector[uint8_t] fetched             # per node
     cdef vector[vector[int32_t]] consumers   # per node, by number; a node with two inputs twice
     cdef vector[int32_t] by_finish           # units that others may wait for, by their end

@@ -14,7 +14,9 @@ expected times are wrong. A node that ends then is before all that waits for the
 close no cycle. The edges stay only if the step is expected to take no longer with them, and its
 tensors a tenth less memory.
 
-Only nodes outside of loops and conditionals are delayed or waited for, and none with state.
+Only nodes outside of loops and conditionals are delayed or waited for, and none with state. Nothing
+waits for what a queue gives: another part of the step may have to fill the queue before, which the
+graph does not say.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -59,6 +61,14 @@ cdef ReceiveSchedule schedule_receives(GraphIR ir, PlacementConfig config):
         schedule.n_delayed = 0
         schedule.after = None
     return schedule
+
+
+cdef bint _may_block(IRNode* node) noexcept:
+    """Whether a node may wait for what the graph does not show, such as an element of a queue."""
+    if node.kind != NodeKind.KERNEL or node.entry == NULL or not node.entry.stateful or \
+            node.kernel == NULL:
+        return False
+    return node.kernel.compute == NULL or is_python_kernel(node.kernel)
 
 
 cdef class ReceiveSchedule:
@@ -134,6 +144,7 @@ cdef class ReceiveSchedule:
         self.consumers.clear()
         self.consumers.resize(n)
         self.certain.assign(n, 1)
+        self.blocked.assign(n, 0)
         self.fetched.assign(n, 0)
         self.in_cone.assign(n, 0)
         for i in self.order:
@@ -141,11 +152,13 @@ cdef class ReceiveSchedule:
             if node.kind != NodeKind.KERNEL and node.kind != NodeKind.READ_SLOT and \
                     node.kind != NodeKind.FEED:
                 self.certain[i] = 0
+            self.blocked[i] = _may_block(node)
             self.writes = self.writes or node.entry != NULL and node.entry.writes
             for k in range(node.n_inputs + node.n_controls):
                 producer = (ir.edges[node.first_input + k].node if k < node.n_inputs
                             else ir.controls[node.first_control + k - node.n_inputs])
                 self.consumers[producer].push_back(i)
+                self.blocked[i] |= self.blocked[producer]
                 if not self.certain[producer]:
                     self.certain[i] = 0
         for f in range(ir.fetches.size()):
@@ -161,7 +174,7 @@ cdef class ReceiveSchedule:
         self.last_of.assign(self.units.device.size(), -1)
         self.awaited.assign(self.units.device.size(), 0)
         for i in self.order:
-            if self.certain[i] and ir.nodes[i].kind == NodeKind.KERNEL and \
+            if self.certain[i] and not self.blocked[i] and ir.nodes[i].kind == NodeKind.KERNEL and \
                     not is_boundary(ir, i) and not self.costs.folded[i]:
                 self.last_of[self.units.unit_of[i]] = i
         for unit in range(<int32_t>self.units.device.size()):

@@ -2,8 +2,8 @@
 """The units of a step: nodes that run together, because all of them wait for the same others.
 
 They are the segments into which programs will be cut (segments.pyx), as far as devices and boundary
-nodes decide them. A segment starts when all its inputs are there, and what it makes leaves it when
-all of it has run: a step is expected to run unit by unit.
+nodes decide them. A segment starts when all its inputs are there. What other devices need leaves it
+earlier (executor_segments.pyx); here all that it makes is expected to leave at its end.
 """
 
 from cython.operator cimport dereference
