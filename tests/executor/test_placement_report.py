@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from google.protobuf import text_format
 from planned_graphs import ALL, ONE_EACH, config, planner, report, trace_of
@@ -124,3 +125,33 @@ def test_the_command_prints_the_text_and_writes_the_message(
         assert capsys.readouterr().out == plans.explain(["x"], ["out"], [], ONE_EACH) + "\n"
         message = plans.placement(["x"], ["out"], [], ONE_EACH)
         assert (tmp_path / "report").read_bytes() == message
+
+
+# ---- of what has run -----------------------------------------------------------------------------
+
+
+def _two_branches() -> hr.Graph:
+    with hr.Graph().as_default() as graph:
+        x = hr.placeholder(hr.float32, [None, None], name="x")
+        hr.add(hr.matmul(x, x, name="b0"), hr.matmul(x, hr.tanh(x), name="b1"), name="out")
+    return graph
+
+
+def test_a_traced_run_says_where_its_nodes_have_run() -> None:
+    graph = _two_branches()
+    config = hr.ConfigProto(device_count={"CPU": 2}, intra_op_parallelism_threads=1)
+    value = np.random.default_rng(0).normal(size=[300, 300])
+    with hr.Session(graph=graph, config=config) as session:
+        options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+        for _ in range(60):
+            metadata = hr.RunMetadata()
+            session.run("out:0", {"x:0": value}, options, metadata)
+            ran = {
+                node.node_name: device.device
+                for device in metadata.step_stats.dev_stats
+                for node in device.node_stats
+                if node.timeline_label.partition(" = ")[2] in ("MatMul", "Add", "AddV2")
+            }
+            said = {node.name: node.device for node in metadata.placement.node}
+            assert {name: said[name] for name in ran} == ran
+            session.run("out:0", {"x:0": value})  # may place the nodes again
