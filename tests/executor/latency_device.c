@@ -124,10 +124,8 @@ void compute_async(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const*
     stream.running = pthread_create(&thread, 0, run_stream, 0) == 0;
     if (stream.running) pthread_detach(thread);
   }
-  if (stream.last)
-    stream.last->next = launch;
-  else
-    stream.first = launch;
+  if (stream.last) stream.last->next = launch;
+  else stream.first = launch;
   stream.last = launch;
   pthread_cond_signal(&stream.changed);
   pthread_mutex_unlock(&stream.lock);

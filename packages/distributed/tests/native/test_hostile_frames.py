@@ -13,7 +13,8 @@ import os
 import random
 import socket
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fuzz_frames
@@ -233,6 +234,14 @@ def in_use(block: mmap.mmap) -> int:
     return int(struct.unpack_from("<I", block)[0])
 
 
+def until(condition: Callable[[], bool], what_else: str) -> None:
+    """Waits for what the I/O thread does beside the test."""
+    late = time.monotonic() + LATE_S
+    while not condition():
+        assert time.monotonic() < late, what_else
+        time.sleep(0.001)
+
+
 def test_a_block_is_used_in_place_and_marked_free(endpoint: Endpoint) -> None:
     peer = SharingPeer(endpoint)
     exchange = exchange_of(endpoint)
@@ -242,7 +251,7 @@ def test_a_block_is_used_in_place_and_marked_free(endpoint: Endpoint) -> None:
         peer.send_block(7, [2, 50])
         got = exchange.recv(0, LATE_S)
         assert got.tobytes() == bytes(range(100)) and got.shape == (2, 50)
-        assert in_use(block) == 0
+        until(lambda: in_use(block) == 0, "it stays in use")
     # Of a step that has ended, too.
     exchange.close()
     struct.pack_into("<I", block, 0, 1)
@@ -324,7 +333,8 @@ def test_descriptors_that_nothing_announces_are_closed(endpoint: Endpoint) -> No
         assert len(os.listdir("/proc/self/fd")) < before + 300
         peer.close()
         assert endpoint.next_event(LATE_S) is not None
-        assert len(os.listdir("/proc/self/fd")) <= before
+        # The I/O thread closes them after it has told the event.
+        until(lambda: len(os.listdir("/proc/self/fd")) <= before, "descriptors stay open")
 
 
 def test_descriptors_need_not_be_at_hand(endpoint: Endpoint) -> None:
