@@ -165,3 +165,33 @@ def test_plans_of_one_to_many_devices(count: int) -> None:
     assert used <= set(MANY[:count])
     assert len(used) > 1 or count == 1
     plans.plan(["x"], ["out"], [], MANY[:count])
+
+
+def _types(count: int) -> list[str]:
+    return [f"{TASKS[0]}/device:T{i}:0" for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("devices", "message"),
+    [
+        ([], "has 0 devices"),
+        (["garbage"], "is not the full name of a device"),
+        (["/job:worker/task:0"], "is not the full name of a device"),
+        (["/job:worker/task:0/CPU:0"], "is not the full name of a device"),
+        (_types(65), "may have 1 to 64 types"),
+        (_types(64), "no T0 or T1"),
+    ],
+)
+def test_lists_of_devices_that_nothing_can_run_on_are_an_error(
+    devices: list[str], message: str
+) -> None:
+    plans = planner(_two_branches())
+    for call in (plans.plan, plans.placement):
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            call(["x"], ["out"], [], devices)
+
+
+def test_bytes_that_are_no_plan_are_an_error() -> None:
+    plans = planner(_two_branches())
+    with pytest.raises(errors.InvalidArgumentError, match="PartitionPlan"):
+        plans.placement(["x"], ["out"], [], ONE_EACH, b"\xff")

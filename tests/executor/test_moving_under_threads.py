@@ -5,12 +5,17 @@ Modules: session/moving_step, session/local_session, passes/state_devices, passe
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from program_backends import InAGraph
+from random_programs import Program, programs, run
 
 import headrace.graph as hr
 from headrace.formats import errors
@@ -110,3 +115,44 @@ def test_sessions_that_close_while_their_steps_are_placed_again() -> None:
     assert len(ended) == 12 * 8
     for error in ended:
         assert isinstance(error, (errors.CancelledError, RuntimeError)), error
+
+
+@settings(max_examples=int(os.environ.get("HEADRACE_PLACEMENTS", "25")), deadline=None)
+@given(programs(), st.integers(0, 2**31))
+def test_random_programs_under_partial_requests_in_one_session(program: Program, seed: int) -> None:
+    """Signatures in any order, some traced, with nodes that are added in between."""
+    rng = np.random.default_rng(program.seed)
+    chosen = random.Random(seed)
+    with hr.Graph().as_default() as graph:
+        places = [hr.placeholder(hr.float64, shape) for shape in program.feeds]
+        backend = InAGraph(program.variables)
+        values = run(program.statements, places, backend)
+        everything = hr.group(*backend.last)
+        fetches = [values[i] for i in program.fetches]
+        reads = [variable.read_value() for variable in backend.variables]
+        init = hr.global_variables_initializer()
+    placed = graph.as_graph_def()
+    for node in placed.node:
+        node.device = chosen.choice(["", "", "/cpu:0", "/cpu:1", "/device:CPU:1", "/gpu:0"])
+    one, two = hr.ConfigProto(), _config(8)
+    one.allow_soft_placement = two.allow_soft_placement = True
+    two.graph_options.enable_recv_scheduling = chosen.random() < 0.5
+    results: list[list[Any]] = []
+    fed = [[rng.normal(size=shape) for shape in program.feeds] for _ in range(3)]
+    order = [chosen.randrange(4) for _ in range(14)]
+    for config in (one, two):
+        got: list[Any] = []
+        with hr.Graph().as_default():
+            hr.import_graph_def(placed, name="")
+            with hr.Session(config=config) as session:
+                session.run(init.name)
+                for k, kind in enumerate(order):
+                    feeds = {x.name: a for x, a in zip(places, fed[k % 3], strict=True)}
+                    options = hr.RunOptions(trace_level=3 if kind == 2 else 0)
+                    names = [t.name for t in (fetches if kind % 2 else fetches[:1])]
+                    more = hr.constant(float(k)) if kind == 3 else names[0]
+                    found = session.run([names, more, everything.name], feeds, options)
+                    got += [*found[0], found[1], *session.run([t.name for t in reads])]
+        results.append(got)
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

@@ -6,6 +6,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from headrace.formats.errors import InvalidArgumentError
+
+_MOST_TYPES = 64  # place.pyx has a bit for each
+
 _FIELD = re.compile(
     r"/(?:(job):([^/:]+)|(replica|task):(\d+|\*)|(?:device:)?([A-Za-z]\w*):(\d+|\*)"
     r"|(?:device:)?([A-Za-z]\w*))"
@@ -52,13 +56,22 @@ class DeviceTable:
       names: full names.
       types: of each, such as "CPU"; type_names: without repetition; type_of: numbers of these.
       tasks: names of the tasks; task_of: per device the number of its task.
+
+    Raises: InvalidArgumentError for no devices, more than 64 types, or what is no full name.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
-        self._fields = [parse_device(name) for name in names]
+        self._fields = [_fields_of(name) for name in names]
         self.types = [str(fields["type"]) for fields in self._fields]
         self.type_names = list(dict.fromkeys(self.types))
+        if not 1 <= len(self.type_names) <= _MOST_TYPES:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"the session has {len(names)} devices of {len(self.type_names)} types; "
+                f"it may have 1 to {_MOST_TYPES} types",
+            )
         numbers = {name: i for i, name in enumerate(self.type_names)}
         self.type_of = [numbers[name] for name in self.types]
         tasks = [task_of(name) for name in names]
@@ -80,6 +93,22 @@ class DeviceTable:
             for i in among
             if all(self._fields[i].get(field) == value for field, value in requested.items())
         ]
+
+
+def _fields_of(name: str) -> Fields:
+    """The parts of a full name. Raises: InvalidArgumentError."""
+    try:
+        fields = parse_device(name)
+    except ValueError:
+        fields = {}
+    if "type" not in fields or "/device:" not in name:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{name!r} is not the full name of a device, such as "
+            "'/job:worker/replica:0/task:0/device:CPU:0'",
+        )
+    return fields
 
 
 @lru_cache(maxsize=16)
