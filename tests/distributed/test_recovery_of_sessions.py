@@ -281,7 +281,8 @@ def test_all_workers_go_on_when_a_parameter_server_has_started_again(cluster, tm
     for worker in workers:
         worker.stop.set()
         worker.finish()
-    assert value("count") == value("step")
+    # The chief saves between its own steps, perhaps between the two updates of one of the other's.
+    assert abs(value("count") - value("step")) <= 1
 
 
 def test_a_parameter_server_that_is_gone_for_good_ends_in_an_error(cluster) -> None:

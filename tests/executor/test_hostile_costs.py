@@ -189,9 +189,3 @@ def test_lists_of_devices_that_nothing_can_run_on_are_an_error(
     for call in (plans.plan, plans.placement):
         with pytest.raises(errors.InvalidArgumentError, match=message):
             call(["x"], ["out"], [], devices)
-
-
-def test_bytes_that_are_no_plan_are_an_error() -> None:
-    plans = planner(_two_branches())
-    with pytest.raises(errors.InvalidArgumentError, match="PartitionPlan"):
-        plans.placement(["x"], ["out"], [], ONE_EACH, b"\xff")
