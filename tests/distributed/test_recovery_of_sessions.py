@@ -97,7 +97,8 @@ def test_a_chief_that_starts_again_does_not_bring_living_workers_back(cluster, t
         worker.finish()
     assert again.seen[0] > before
     assert other.seen == sorted(other.seen)
-    assert value("count") == value("step")
+    # The worker that ended may have been between the two updates of a step.
+    assert abs(value("count") - value("step")) <= 1
 
 
 def test_a_chief_without_checkpoints_does_not_initialise_what_lives(cluster) -> None:
