@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headrace.distributed.machines.placement_trial import How, PlacementTrial, Verdict
 from headrace.distributed.master.planned_signature import PlannedSignature
 from headrace.distributed.native.step import Step
-from headrace.formats import errors
 
 if TYPE_CHECKING:
     from headrace.distributed.master.prepared_step import PreparedStep
 
 Current = tuple[PlannedSignature, Step]
+
+_log = logging.getLogger("headrace.distributed")
 
 
 class Placing(Protocol):
@@ -56,7 +58,8 @@ class PlacementSearch:
             self._trial.took(time.perf_counter() - begun)
         elif how is How.LAST and self._lock.acquire(blocking=False):
             try:
-                if not self._trial.ended:
+                # Another thread may have decided since this run began.
+                if not self._trial.ended and current is self._step.current:
                     self._decide()
             finally:
                 self._lock.release()
@@ -70,7 +73,10 @@ class PlacementSearch:
         elif verdict is Verdict.PLACE:
             try:
                 placed = self._session.place_again(step)
-            except errors.OpError:  # a task is lost: whoever runs the step next is told
+            except Exception as error:  # the run is over, and its results are good
+                _log.warning(
+                    "nodes stay where they are, since placing them again failed: %s", error
+                )
                 placed = None
             trial.placed(placed is not None)
             if placed is not None:
