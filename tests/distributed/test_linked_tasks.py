@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linked_tasks import DEVICES, PLANES, TASKS, LinkedTasks
-from program_backends import InAGraph
-from random_programs import Program, programs, run
+from programs_over_tasks import compare_with_one_device
+from random_programs import Program, programs
 from worker_steps import scattered
 
 import headrace.graph as hr
@@ -44,33 +44,7 @@ def plane(request: pytest.FixtureRequest) -> str:
 def test_random_programs_under_random_placements(
     plane: str, program: Program, placement: int
 ) -> None:
-    rng = np.random.default_rng(program.seed)
-    fed = [[rng.normal(size=shape) for shape in program.feeds] for _ in range(2)]
-    with hr.Graph().as_default() as graph:
-        places = [hr.placeholder(hr.float64, shape) for shape in program.feeds]
-        backend = InAGraph(program.variables)
-        values = run(program.statements, places, backend)
-        everything = hr.group(*backend.last)
-        fetches = [values[i] for i in program.fetches]
-        reads = [variable.read_value() for variable in backend.variables]
-        init = hr.global_variables_initializer()
-        tasks = LinkedTasks(scattered(graph, placement), plane)
-        with hr.Session() as session:
-            session.run(init)
-            tasks.run([], {}, [init.name])
-            for arrays in fed:
-                feeds = dict(zip(places, arrays, strict=True))
-                expected = session.run([*fetches, everything], feeds)[:-1] + session.run(reads)
-                got = tasks.run(
-                    [t.name for t in fetches],
-                    {t.name: value for t, value in feeds.items()},
-                    [everything.name],
-                )
-                got += tasks.run([t.name for t in reads], {})
-                for one, other in zip(got, expected, strict=True):
-                    assert np.shape(one) == np.shape(other)
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-        tasks.close()
+    compare_with_one_device(program, lambda graph: LinkedTasks(scattered(graph, placement), plane))
 
 
 def _loops() -> list[hr.Tensor]:

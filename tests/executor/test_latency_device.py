@@ -5,6 +5,7 @@ Modules: session/session_devices, passes/place, passes/plan_tasks, executor/asyn
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 
@@ -13,9 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from latency_device import TYPE, LatencyDevice, latency_device
-from program_backends import InAGraph
-from random_programs import Program, programs, run
-from test_task_partitions import COUNT, _loops
+from programs_over_tasks import compare_with_one_device, nested_loops
+from random_programs import Program, programs
 from worker_steps import TASKS, Tasks, scattered
 
 import headrace.graph as hr
@@ -24,6 +24,11 @@ from headrace.formats import errors
 CONFIG = hr.ConfigProto(device_count={TYPE: 1}, allow_soft_placement=True)
 DEVICES = [f"{task}/device:{kind}:0" for task in TASKS for kind in ("CPU", TYPE)]
 HERE = f"/device:{TYPE}:0"
+COUNT = int(os.environ.get("HEADRACE_PLACEMENTS", "40"))
+
+
+def _tasks(graph: hr.Graph, seed: int) -> Tasks:
+    return Tasks(scattered(graph, seed, DEVICES), CONFIG.SerializeToString(), DEVICES)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,40 +53,17 @@ def test_a_session_has_the_devices_for_which_there_are_kernels() -> None:
 @settings(max_examples=COUNT, deadline=None)
 @given(programs(), st.integers(0, 2**31))
 def test_random_programs_over_such_devices_of_three_tasks(program: Program, seed: int) -> None:
-    rng = np.random.default_rng(program.seed)
-    fed = [[rng.normal(size=shape) for shape in program.feeds] for _ in range(2)]
-    with hr.Graph().as_default() as graph:
-        places = [hr.placeholder(hr.float64, shape) for shape in program.feeds]
-        backend = InAGraph(program.variables)
-        values = run(program.statements, places, backend)
-        everything = hr.group(*backend.last)
-        fetches = [values[i] for i in program.fetches]
-        reads = [variable.read_value() for variable in backend.variables]
-        init = hr.global_variables_initializer()
-        tasks = Tasks(scattered(graph, seed, DEVICES), CONFIG.SerializeToString(), DEVICES)
-        with hr.Session() as session:
-            session.run(init)
-            tasks.run([], {}, [init.name])
-            for arrays in fed:
-                feeds = dict(zip(places, arrays, strict=True))
-                expected = session.run([*fetches, everything], feeds)[:-1] + session.run(reads)
-                by_name = {t.name: value for t, value in feeds.items()}
-                got = tasks.run([t.name for t in fetches], by_name, [everything.name])
-                got += tasks.run([t.name for t in reads], {})
-                for one, other in zip(got, expected, strict=True):
-                    assert np.shape(one) == np.shape(other)
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-        tasks.close()
+    compare_with_one_device(program, lambda graph: _tasks(graph, seed))
 
 
 @settings(max_examples=COUNT // 4, deadline=None)
 @given(st.integers(0, 2**31))
 def test_nested_loops_and_their_gradients_over_such_devices(seed: int) -> None:
     with hr.Graph().as_default() as graph:
-        fetches = [t for some in _loops() for t in some]
+        fetches = [t for some in nested_loops() for t in some]
         with hr.Session() as session:
             expected = session.run(fetches)
-        tasks = Tasks(scattered(graph, seed, DEVICES), CONFIG.SerializeToString(), DEVICES)
+        tasks = _tasks(graph, seed)
         got = tasks.run([t.name for t in fetches], {})
         tasks.close()
     for one, other in zip(got, expected, strict=True):

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from peak_memory import COUNT, SIZE, chain_of_received, in_a_process
 from planned_graphs import config, planner, report, trace_of
-from program_backends import InAGraph
-from random_programs import Program, programs, run
+from programs_over_tasks import compare_with_one_device
+from random_programs import Program, programs
 from worker_steps import DEVICES, Tasks, scattered
 
 import headrace.graph as hr
@@ -189,16 +189,9 @@ def test_no_schedule_makes_the_expected_step_longer(seed: int) -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(programs(), st.integers(0, 2**31))
 def test_random_programs_with_scheduled_receives(program: Program, seed: int) -> None:
-    rng = np.random.default_rng(program.seed)
     chosen = random.Random(seed)
-    with hr.Graph().as_default() as graph:
-        places = [hr.placeholder(hr.float64, shape) for shape in program.feeds]
-        backend = InAGraph(program.variables)
-        values = run(program.statements, places, backend)
-        everything = hr.group(*backend.last)
-        fetches = [values[i] for i in program.fetches]
-        reads = [variable.read_value() for variable in backend.variables]
-        init = hr.global_variables_initializer()
+
+    def open_tasks(graph: hr.Graph) -> Tasks:
         options = _scheduled()
         options.device_count["CPU"] = 2
         tasks = Tasks(scattered(graph, seed), options.SerializeToString())
@@ -209,21 +202,9 @@ def test_random_programs_with_scheduled_receives(program: Program, seed: int) ->
                 {name: chosen.choice([100, 10**7]) for name in names},
             )
         )
-        with hr.Session() as session:
-            session.run(init)
-            tasks.run([], {}, [init.name])
-            for _ in range(2):
-                feeds = {x: rng.normal(size=shape) for x, shape in zip(places, program.feeds)}
-                expected = session.run([*fetches, everything], feeds)[:-1] + session.run(reads)
-                got = tasks.run(
-                    [t.name for t in fetches],
-                    {t.name: value for t, value in feeds.items()},
-                    [everything.name],
-                )
-                got += tasks.run([t.name for t in reads], {})
-                for one, other in zip(got, expected, strict=True):
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-        tasks.close()
+        return tasks
+
+    compare_with_one_device(program, open_tasks)
 
 
 def test_a_local_session_delays_what_another_of_its_devices_makes() -> None:

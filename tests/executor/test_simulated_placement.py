@@ -27,8 +27,8 @@ from planned_graphs import (
     report,
     trace_of,
 )
-from program_backends import InAGraph
-from random_programs import Program, programs, run
+from programs_over_tasks import compare_with_one_device
+from random_programs import Program, programs
 from worker_steps import DEVICES, Tasks
 
 import headrace.graph as hr
@@ -318,17 +318,9 @@ def test_what_took_long_once_is_forgotten_after_fast_steps() -> None:
 def test_random_programs_under_partial_requests_and_simulated_placement(
     program: Program, seed: int
 ) -> None:
-    rng = np.random.default_rng(program.seed)
     chosen = random.Random(seed)
-    fed = [[rng.normal(size=shape) for shape in program.feeds] for _ in range(2)]
-    with hr.Graph().as_default() as graph:
-        places = [hr.placeholder(hr.float64, shape) for shape in program.feeds]
-        backend = InAGraph(program.variables)
-        values = run(program.statements, places, backend)
-        everything = hr.group(*backend.last)
-        fetches = [values[i] for i in program.fetches]
-        reads = [variable.read_value() for variable in backend.variables]
-        init = hr.global_variables_initializer()
+
+    def open_tasks(graph: hr.Graph) -> Tasks:
         graph_def = graph.as_graph_def()
         for node in graph_def.node:
             node.device = chosen.choice(["", "", "", "/task:1", "/device:CPU:1", DEVICES[4]])
@@ -338,19 +330,6 @@ def test_random_programs_under_partial_requests_and_simulated_placement(
         tasks.planner.observe(
             trace_of({node.name: chosen.choice([1.0, 1e4]) for node in graph_def.node})
         )
-        with hr.Session() as session:
-            session.run(init)
-            tasks.run([], {}, [init.name])
-            for arrays in fed:
-                feeds = dict(zip(places, arrays, strict=True))
-                expected = session.run([*fetches, everything], feeds)[:-1] + session.run(reads)
-                got = tasks.run(
-                    [t.name for t in fetches],
-                    {t.name: value for t, value in feeds.items()},
-                    [everything.name],
-                )
-                got += tasks.run([t.name for t in reads], {})
-                for one, other in zip(got, expected, strict=True):
-                    assert np.shape(one) == np.shape(other)
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-        tasks.close()
+        return tasks
+
+    compare_with_one_device(program, open_tasks)

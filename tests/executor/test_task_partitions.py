@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from program_backends import InAGraph
-from random_programs import Program, programs, run
+from programs_over_tasks import compare_with_one_device, nested_loops
+from random_programs import Program, programs
 from worker_steps import DEVICES, TASKS, Tasks, scattered
 
 import headrace.graph as hr
@@ -33,56 +33,14 @@ COUNT = int(os.environ.get("HEADRACE_PLACEMENTS", "40"))
 @settings(max_examples=COUNT, deadline=None)
 @given(programs(), st.integers(0, 2**31))
 def test_random_programs_under_random_placements(program: Program, placement: int) -> None:
-    rng = np.random.default_rng(program.seed)
-    fed = [[rng.normal(size=shape) for shape in program.feeds] for _ in range(2)]
-    with hr.Graph().as_default() as graph:
-        places = [hr.placeholder(hr.float64, shape) for shape in program.feeds]
-        backend = InAGraph(program.variables)
-        values = run(program.statements, places, backend)
-        everything = hr.group(*backend.last)
-        fetches = [values[i] for i in program.fetches]
-        reads = [variable.read_value() for variable in backend.variables]
-        init = hr.global_variables_initializer()
-        tasks = Tasks(scattered(graph, placement))
-        with hr.Session() as session:
-            session.run(init)
-            tasks.run([], {}, [init.name])
-            for arrays in fed:
-                feeds = dict(zip(places, arrays, strict=True))
-                expected = session.run([*fetches, everything], feeds)[:-1] + session.run(reads)
-                got = tasks.run(
-                    [t.name for t in fetches],
-                    {t.name: value for t, value in feeds.items()},
-                    [everything.name],
-                )
-                got += tasks.run([t.name for t in reads], {})
-                for one, other in zip(got, expected, strict=True):
-                    assert np.shape(one) == np.shape(other)
-                    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
-        tasks.close()
-
-
-def _loops() -> tuple[list[hr.Tensor], list[hr.Tensor]]:
-    """Nested loops with branches and constants from outside, and their gradients."""
-    x = hr.constant([0.3, -0.4])
-    w = hr.constant([1.1, 0.7])
-
-    def inner(j: Any, b: Any) -> tuple[Any, Any]:
-        return j + 1, hr.cond(hr.equal(j % 2, 0), lambda: hr.tanh(b * w), lambda: b + w * 0.1)
-
-    def outer(i: Any, a: Any) -> tuple[Any, Any]:
-        return i + 1, hr.while_loop(lambda j, _: j < i, inner, [0, a + x])[1]
-
-    y = hr.while_loop(lambda i, _: i < 4, outer, [0, x])[1]
-    none = hr.while_loop(lambda i, _: i < 0, outer, [0, x])[1]
-    return [y, none], hr.gradients(hr.reduce_sum(y), [x, w])
+    compare_with_one_device(program, lambda graph: Tasks(scattered(graph, placement)))
 
 
 @settings(max_examples=COUNT // 2, deadline=None)
 @given(st.integers(0, 2**31))
 def test_nested_loops_and_their_gradients(placement: int) -> None:
     with hr.Graph().as_default() as graph:
-        fetches = [t for some in _loops() for t in some]
+        fetches = [t for some in nested_loops() for t in some]
         with hr.Session() as session:
             expected = session.run(fetches)
         tasks = Tasks(scattered(graph, placement))

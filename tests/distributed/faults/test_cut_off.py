@@ -21,13 +21,13 @@ from test_faults import (
     steps_of,
 )
 
-pytestmark = pytest.mark.skipif(not can_make_hosts(), reason="needs root and iproute2")
-
 Make = Callable[..., Cluster]
 
 
 @pytest.fixture
 def hosts() -> Iterator[Hosts]:
+    if not can_make_hosts():
+        pytest.skip("needs root and iproute2")
     made = Hosts()
     yield made
     made.close()

@@ -333,7 +333,7 @@ def test_descriptors_that_nothing_announces_are_closed(endpoint: Endpoint) -> No
         assert len(os.listdir("/proc/self/fd")) < before + 300
         peer.close()
         assert endpoint.next_event(LATE_S) is not None
-        # The I/O thread closes them after it has told the event.
+        # The I/O thread closes them after it has reported the event.
         until(lambda: len(os.listdir("/proc/self/fd")) <= before, "descriptors stay open")
 
 

@@ -248,7 +248,7 @@ def test_a_lost_master_ends_its_runs(task: Task) -> None:
     task.master.close()
     assert task.worker.next_cancel()[:2] == (run.number, 14)
     run.send_dead(0)
-    run.done(1)  # nobody hears it
+    run.done(1)  # it is not reported to the master
     assert task.endpoint.step_counts()["running"] == 0
 
 
@@ -293,7 +293,7 @@ def test_a_run_may_end_after_its_endpoint_and_keeps_the_worker() -> None:
 
 
 def test_a_busy_thread_is_no_silence() -> None:
-    """While the thread that reads is busy, the task sends signs of life, and blames nobody."""
+    """While the thread that reads is busy, the task sends signs of life and loses no peer."""
     worker = StubWorker()
     a = Endpoint("/job:a", 11, worker, heartbeat_s=0.05, dead_after_s=1.0)
     b = Endpoint("/job:b", 22, heartbeat_s=0.05, dead_after_s=1.0)

@@ -440,7 +440,7 @@ cdef void end_dynamic(ScopedCall* scoped, hr_code code, const char* why) noexcep
 
 
 cdef void resume(void* argument) noexcept nogil:
-    """Goes on with a call; it needs no memory, since nobody could be told that there is none."""
+    """Goes on with a call; it needs no memory, since there is no caller to report its lack to."""
     cdef DynamicCall* call = <DynamicCall*>argument
     cdef shared_ptr[InterOpPool] pool = \
         (<SessionOwner>(<CompiledFunction>call.call.body.get()).owner_pointer).inter_op_pool

@@ -16,7 +16,7 @@ cdef enum Bond:
 # The groups of a graph: sets of nodes with one root each.
 cdef class Colocation:
     cdef vector[int32_t] parent
-    cdef vector[int32_t] partner    # per node: whom it was joined with first; -1: nobody
+    cdef vector[int32_t] partner    # per node: the node that it was joined with first; -1: none
     cdef vector[uint8_t] bond       # and by what
 
     cdef int find(self, GraphIR ir) except -1 nogil
