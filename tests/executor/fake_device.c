@@ -54,6 +54,8 @@ struct FakeDevice {
 
 static FakeDevice* devices[kMostDevices];
 static int32_t n_devices = 0;
+/* In a child of a fork, which has neither the memory nor the threads. */
+static int32_t is_lost = 0;
 
 static FakeDevice* fake(hr_device* device) { return (FakeDevice*)device; }
 uint16_t fake_poison(void) { return kPoison; }
@@ -151,7 +153,7 @@ static int32_t is_last(int64_t* left) { return *left >= 0 && (*left)-- == 0; }
 int32_t fake_next_launch(hr_device* device) {
   FakeDevice* d = fake(device);
   pthread_mutex_lock(&d->lock);
-  int32_t how = FAKE_WORKS;
+  int32_t how = is_lost ? FAKE_FAILS : FAKE_WORKS;
   if (is_last(&d->launches_left)) how = d->launch_fails_late ? FAKE_FAILS_LATE : FAKE_FAILS;
   pthread_mutex_unlock(&d->lock);
   return how;
@@ -183,6 +185,11 @@ static void notify(hr_device* device, hr_device_done done, void* argument) {
   FakeDevice* d = fake(device);
   Notice* notice = fake_calloc(1, sizeof *notice);
   *notice = (Notice){{.end = end_notice}, done, argument};
+  if (is_lost) {
+    free(notice);
+    done(argument, HR_UNAVAILABLE, "fake device: this process is a fork");
+    return;
+  }
   pthread_mutex_lock(&d->lock);
   enqueue(d, &notice->work, 0);
   flush_all(d);
@@ -286,7 +293,7 @@ static void* allocate(hr_device* device, int64_t bytes, const char* holder) {
   FakeDevice* d = fake(device);
   void* data = NULL;
   pthread_mutex_lock(&d->lock);
-  if (bytes > 0 && bytes < d->span && !is_last(&d->allocations_left)) {
+  if (bytes > 0 && bytes < d->span && !is_lost && !is_last(&d->allocations_left)) {
     /* At least one byte more: what is written behind the end is seen. */
     const int64_t size = (bytes / kAlignment + 1) * kAlignment;
     const int64_t used = used_span(d);
@@ -310,6 +317,7 @@ static void* allocate(hr_device* device, int64_t bytes, const char* holder) {
 
 static void release(hr_device* device, void* data) {
   FakeDevice* d = fake(device);
+  if (is_lost) return;
   pthread_mutex_lock(&d->lock);
   const int64_t offset = (char*)data - d->base;
   int64_t i = find_block(d, offset);
@@ -469,6 +477,7 @@ static int32_t reject(const char* format, ...) {
 /* Completes and enqueues a copy whose addresses are right. The lock is held. */
 static int32_t enqueue_copy(FakeDevice* d, Copy wanted, hr_profile* profile, const char* what,
                             int64_t bytes) {
+  if (is_lost) return HR_UNAVAILABLE;
   const int32_t fails = is_last(&d->copies_left);
   if (fails && !d->copy_fails_late) return HR_INTERNAL;
   Copy* copy = fake_calloc(1, sizeof *copy);
@@ -589,7 +598,19 @@ static FakeDevice* make_device(int32_t number, int64_t memory_bytes) {
   return d;
 }
 
+static void lock_all(void) {
+  for (int32_t i = 0; i < n_devices; ++i) pthread_mutex_lock(&devices[i]->lock);
+}
+static void unlock_all(void) {
+  for (int32_t i = n_devices; i--;) pthread_mutex_unlock(&devices[i]->lock);
+}
+static void begin_child(void) {
+  is_lost = 1;
+  unlock_all();
+}
+
 hr_device* const* fake_make_devices(int32_t count, int64_t memory_bytes) {
+  if (!n_devices && pthread_atfork(lock_all, unlock_all, begin_child)) abort();
   for (; n_devices < count && n_devices < kMostDevices; ++n_devices)
     devices[n_devices] = make_device(n_devices, memory_bytes);
   return (hr_device* const*)devices;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fake_device.h"
@@ -391,6 +392,24 @@ static void check_kernels(hr_device* d, hr_device* other) {
   other->release(other, c);
 }
 
+static void check_fork(hr_device* d) {
+  float *a = new_array(d, 10, 1), found[10];
+  Wait wait;
+  const pid_t child = fork();
+  if (!child) {
+    CHECK(!d->allocate(d, 1, "lost"));
+    CHECK(d->copy_out(d, found, a, 40, NULL, done, &wait) == HR_UNAVAILABLE);
+    CHECK(call(d, &kernels[0], a, 1, a, 10, 1) == HR_INTERNAL);
+    CHECK(finish(d, &wait) == HR_UNAVAILABLE);
+    d->release(d, a);
+    _exit(0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(!read_out(d, found, a, 40) && found[9] == 1);
+  d->release(d, a);
+}
+
 /* ---- many threads -------------------------------------------------------------------- */
 
 typedef struct {
@@ -453,6 +472,7 @@ int main(void) {
   check_copies(devices[0]);
   check_profile(devices[0]);
   check_kernels(devices[0], devices[1]);
+  check_fork(devices[0]);
   check_threads(devices);
   return 0;
 }
