@@ -15,28 +15,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const uint16_t kPoison = 0x7ff7;
-enum { kMostDevices = 8, kAlignment = 256, kText = 160 };
+#include "fake_blocks.h"
 
-/* A part of the memory, used or free; the blocks of a device cover what it has used so far. */
-typedef struct {
-  int64_t offset, size; /* multiples of kAlignment */
-  int64_t bytes;        /* that were asked for; 0: free */
-  char holder[kText];
-} Block;
+static const uint16_t kPoison = 0x7ff7;
+enum { kMostDevices = 8, kAlignment = 256 };
 
 struct FakeDevice {
   hr_device abi; /* first: an hr_device is a FakeDevice */
-  char description[kText];
+  char description[kHolder];
   char* base;   /* no access */
   char* shadow; /* the same memory, for the thread of the stream */
-  int64_t span; /* bytes of either */
   int64_t in_use, peak, limit, live, allocated;
 
   pthread_mutex_t lock; /* of all that follows, and of the numbers above */
   pthread_cond_t changed;
-  Block* blocks; /* by offset, without gaps */
-  int64_t n_blocks, room;
+  Blocks blocks;
 
   Work *first, *last;
   int64_t enqueued, flushed; /* numbers of work */
@@ -203,7 +196,7 @@ typedef struct {
   Work work;
   int64_t begin, fill_from, end;
   const char* fault; /* what it means if memory before fill_from has changed */
-  char holder[kText];
+  char holder[kHolder];
 } Poisoning;
 
 static void run_poisoning(FakeDevice* d, Work* work) {
@@ -213,7 +206,7 @@ static void run_poisoning(FakeDevice* d, Work* work) {
   const int64_t bytes = p->fill_from - begin;
   /* All values are equal if each equals the next, and they are poison if the first is. */
   if (bytes > 0 && (memcmp(at, &kPoison, 2) || memcmp(at, at + 2, (size_t)bytes - 2))) {
-    char text[2 * kText];
+    char text[2 * kHolder];
     snprintf(text, sizeof text, "%s '%s'", p->fault, p->holder);
     fake_keep_error(d, HR_INTERNAL, text);
   }
@@ -237,67 +230,15 @@ static void enqueue_poisoning(FakeDevice* d, int64_t begin, int64_t fill_from, i
   enqueue(d, &p->work, 0);
 }
 
-/* The last block that begins at or before an offset, or -1. The lock is held. */
-static int64_t find_block(const FakeDevice* d, int64_t offset) {
-  int64_t low = 0, high = d->n_blocks;
-  while (low < high) {
-    const int64_t middle = (low + high) / 2;
-    if (d->blocks[middle].offset <= offset) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
-static Block* insert_block(FakeDevice* d, int64_t at) {
-  if (d->n_blocks == d->room) {
-    d->room = d->room ? 2 * d->room : 64;
-    d->blocks = realloc(d->blocks, (size_t)d->room * sizeof *d->blocks);
-    if (!d->blocks) abort();
-  }
-  memmove(d->blocks + at + 1, d->blocks + at, (size_t)(d->n_blocks++ - at) * sizeof *d->blocks);
-  return memset(d->blocks + at, 0, sizeof *d->blocks);
-}
-
-static void remove_block(FakeDevice* d, int64_t at) {
-  memmove(d->blocks + at, d->blocks + at + 1, (size_t)(--d->n_blocks - at) * sizeof *d->blocks);
-}
-
-static int64_t used_span(const FakeDevice* d) {
-  if (!d->n_blocks) return 0;
-  const Block* last = d->blocks + d->n_blocks - 1;
-  return last->offset + last->size;
-}
-
-/* Takes `size` bytes of the first free block that is large enough, or of the memory behind all
- * blocks. The lock is held. */
-static Block* take_block(FakeDevice* d, int64_t size) {
-  for (int64_t i = 0; i < d->n_blocks; ++i) {
-    if (d->blocks[i].bytes || d->blocks[i].size < size) continue;
-    if (d->blocks[i].size > size) {
-      Block* rest = insert_block(d, i + 1);
-      rest->offset = d->blocks[i].offset + size;
-      rest->size = d->blocks[i].size - size;
-      d->blocks[i].size = size;
-    }
-    return d->blocks + i;
-  }
-  const int64_t offset = used_span(d);
-  if (d->span - offset < size) return NULL;
-  Block* made = insert_block(d, d->n_blocks);
-  made->offset = offset;
-  made->size = size;
-  return made;
-}
-
 static void* allocate(hr_device* device, int64_t bytes, const char* holder) {
   FakeDevice* d = fake(device);
   void* data = NULL;
   pthread_mutex_lock(&d->lock);
-  if (bytes > 0 && bytes < d->span && !is_lost && !is_last(&d->allocations_left)) {
+  if (bytes > 0 && bytes < d->blocks.span && !is_lost && !is_last(&d->allocations_left)) {
     /* At least one byte more: what is written behind the end is seen. */
     const int64_t size = (bytes / kAlignment + 1) * kAlignment;
-    const int64_t used = used_span(d);
-    Block* block = d->in_use + size <= d->limit ? take_block(d, size) : NULL;
+    const int64_t used = used_bytes(&d->blocks);
+    Block* block = d->in_use + size <= d->limit ? take_block(&d->blocks, size) : NULL;
     if (block) {
       block->bytes = bytes;
       snprintf(block->holder, sizeof block->holder, "%s", holder ? holder : "");
@@ -320,79 +261,33 @@ static void release(hr_device* device, void* data) {
   if (is_lost) return;
   pthread_mutex_lock(&d->lock);
   const int64_t offset = (char*)data - d->base;
-  int64_t i = find_block(d, offset);
-  if (i < 0 || d->blocks[i].offset != offset || !d->blocks[i].bytes) {
+  Block* block = find_block(&d->blocks, offset);
+  if (!block || block->offset != offset) {
     fprintf(stderr, "fake device: release of %p, which is no allocation\n", data);
     abort();
   }
-  Block* block = d->blocks + i;
   const int64_t end = offset + block->bytes;
   enqueue_poisoning(d, end, offset + block->size, 0, "memory was written behind the end of",
                     block->holder);
   enqueue_poisoning(d, offset, offset, offset + block->size, "", "");
   d->in_use -= block->size;
   --d->live;
-  block->bytes = 0;
-  if (i + 1 < d->n_blocks && !d->blocks[i + 1].bytes) {
-    block->size += d->blocks[i + 1].size;
-    remove_block(d, i + 1);
-  }
-  if (i && !d->blocks[i - 1].bytes) {
-    d->blocks[i - 1].size += d->blocks[i].size;
-    remove_block(d, i);
-  }
+  free_block(&d->blocks, block);
   pthread_mutex_unlock(&d->lock);
-}
-
-typedef struct {
-  const char* holder;
-  int64_t bytes, allocations;
-} Holder;
-
-static int by_name(const void* a, const void* b) {
-  return strcmp(((const Holder*)a)->holder, ((const Holder*)b)->holder);
-}
-static int by_bytes(const void* a, const void* b) {
-  const int64_t first = ((const Holder*)a)->bytes, second = ((const Holder*)b)->bytes;
-  return first == second ? by_name(a, b) : first < second ? 1 : -1;
 }
 
 static void describe_memory(hr_device* device, char* text, size_t size) {
   FakeDevice* d = fake(device);
-  if (!size) return;
   pthread_mutex_lock(&d->lock);
-  Holder* holders = fake_calloc((size_t)d->live, sizeof *holders);
-  size_t n = 0, kinds = 0;
-  for (int64_t i = 0; i < d->n_blocks; ++i)
-    if (d->blocks[i].bytes) holders[n++] = (Holder){d->blocks[i].holder, d->blocks[i].size, 1};
-  qsort(holders, n, sizeof *holders, by_name);
-  for (size_t i = 0; i < n; ++i) {
-    if (kinds && !strcmp(holders[kinds - 1].holder, holders[i].holder)) {
-      holders[kinds - 1].bytes += holders[i].bytes;
-      ++holders[kinds - 1].allocations;
-    } else holders[kinds++] = holders[i];
-  }
-  qsort(holders, kinds, sizeof *holders, by_bytes);
-  size_t at = 0;
-  text[0] = 0;
-  for (size_t i = 0; i < kinds; ++i) {
-    const int wrote =
-        snprintf(text + at, size - at, "%lld bytes in %lld allocations: %s\n",
-                 (long long)holders[i].bytes, (long long)holders[i].allocations, holders[i].holder);
-    if (wrote < 0 || (size_t)wrote >= size - at) {
-      text[at] = 0; /* whole lines only */
-      break;
-    }
-    at += (size_t)wrote;
-  }
-  free(holders);
+  describe_blocks(&d->blocks, text, size);
   pthread_mutex_unlock(&d->lock);
 }
 
 static void memory(hr_device* device, hr_device_memory* found) {
   FakeDevice* d = fake(device);
   pthread_mutex_lock(&d->lock);
-  *found = (hr_device_memory){d->in_use, d->peak, used_span(d), d->limit, d->live, d->allocated};
+  *found = (hr_device_memory){d->in_use, d->peak, used_bytes(&d->blocks),
+                              d->limit,  d->live, d->allocated};
   pthread_mutex_unlock(&d->lock);
 }
 
@@ -413,7 +308,7 @@ static void set_limit(hr_device* device, int64_t bytes) {
 int32_t fake_is_device_memory(const void* data) {
   for (int32_t i = 0; i < n_devices; ++i) {
     const uintptr_t base = (uintptr_t)devices[i]->base;
-    if ((uintptr_t)data >= base && (uintptr_t)data < base + 2 * (uintptr_t)devices[i]->span)
+    if ((uintptr_t)data >= base && (uintptr_t)data < base + 2 * (uintptr_t)devices[i]->blocks.span)
       return 1;
   }
   return 0;
@@ -422,10 +317,10 @@ int32_t fake_is_device_memory(const void* data) {
 /* The lock is held. */
 static void* translate(const FakeDevice* d, const void* data, int64_t bytes) {
   const uintptr_t base = (uintptr_t)d->base;
-  if ((uintptr_t)data < base || (uintptr_t)data >= base + (uintptr_t)d->span) return NULL;
+  if ((uintptr_t)data < base || (uintptr_t)data >= base + (uintptr_t)d->blocks.span) return NULL;
   const int64_t offset = (int64_t)((uintptr_t)data - base);
-  const int64_t i = find_block(d, offset);
-  if (i < 0 || offset + bytes > d->blocks[i].offset + d->blocks[i].bytes) return NULL;
+  const Block* block = find_block(&d->blocks, offset);
+  if (!block || offset + bytes > block->offset + block->bytes) return NULL;
   return d->shadow + offset;
 }
 
@@ -579,18 +474,18 @@ static FakeDevice* make_device(int32_t number, int64_t memory_bytes) {
   d->limit = memory_bytes;
   d->latency_ns = 50000;
   d->allocations_left = d->launches_left = d->copies_left = -1;
-  d->span = memory_bytes > (int64_t)1 << 31 ? 4 * memory_bytes : (int64_t)8 << 30;
+  d->blocks.span = memory_bytes > (int64_t)1 << 31 ? 4 * memory_bytes : (int64_t)8 << 30;
   /* Pages of a sparse file cost nothing until they are used. A child of a fork must not write into
    * the memory of its parent. */
   const int file = memfd_create("fake device", MFD_CLOEXEC);
-  if (file < 0 || ftruncate(file, d->span)) abort();
+  if (file < 0 || ftruncate(file, d->blocks.span)) abort();
   const int flags = MAP_SHARED | MAP_NORESERVE;
-  const size_t both = 2 * (size_t)d->span;
+  const size_t both = 2 * (size_t)d->blocks.span;
   d->base = mmap(NULL, both, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (d->base == MAP_FAILED) abort();
-  d->shadow = d->base + d->span;
-  if (mmap(d->base, (size_t)d->span, PROT_NONE, flags | MAP_FIXED, file, 0) == MAP_FAILED ||
-      mmap(d->shadow, (size_t)d->span, PROT_READ | PROT_WRITE, flags | MAP_FIXED, file, 0) ==
+  d->shadow = d->base + d->blocks.span;
+  if (mmap(d->base, (size_t)d->blocks.span, PROT_NONE, flags | MAP_FIXED, file, 0) == MAP_FAILED ||
+      mmap(d->shadow, (size_t)d->blocks.span, PROT_READ | PROT_WRITE, flags | MAP_FIXED, file, 0) ==
           MAP_FAILED ||
       madvise(d->base, both, MADV_DONTFORK) || madvise(d->base, both, MADV_DONTDUMP))
     abort();

@@ -175,7 +175,7 @@ def build_library(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(built))
 
 
-SOURCES = ("fake_device.c", "fake_kernels.c", "fake_kernel_call.cpp")
+SOURCES = ("fake_blocks.c", "fake_device.c", "fake_kernels.c", "fake_kernel_call.cpp")
 
 
 def compile_sources(built: Path, sources: tuple[str, ...], *flags: str) -> None:

@@ -28,6 +28,7 @@ typedef struct {
   hr_compute compute;
   void* plan; /* the kernel's own */
   void (*destroy)(void* plan);
+  int64_t workspace;
 } Plan;
 
 typedef struct {
@@ -214,6 +215,7 @@ static hr_code prepare(void* pointer, hr_request* request) {
   plan->compute = request->compute ? request->compute : state->kernel->compute;
   plan->plan = request->plan;
   plan->destroy = request->destroy_plan;
+  plan->workspace = (int64_t)request->workspace;
   request->compute = NULL;
   request->plan = plan;
   request->destroy_plan = drop_plan;
@@ -346,8 +348,8 @@ static hr_code compute(hr_ctx* ctx, void* unused, void* pointer, const hr_tensor
     launch->work.bytes += mine->bytes;
     if (!is_slot(mine->dtype)) code = take_tensor(ctx, state, "output", i, mine);
   }
-  if (!code && workspace) {
-    launch->workspace = fake_translate(ctx->device, workspace, 1);
+  if (!code && plan->workspace) {
+    launch->workspace = fake_translate(ctx->device, workspace, plan->workspace);
     if (!launch->workspace)
       code = hr_ctx_fail(ctx, HR_INTERNAL, "%s: the workspace at %p is not in memory of %s",
                          state->label, workspace, ctx->device->description);
