@@ -117,6 +117,8 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code != HR_OK:
         kernel_done(call, code)
         return
+    if state.busy.size() and unit.kernel.host_outputs:
+        state.busy[unit.device] = 0   # what it waits for ends after all work before it
     call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
                        <const hr_tensor* const*>call.input_pointers,
                        <hr_tensor* const*>call.output_pointers, call.workspace.get().data,

@@ -31,12 +31,13 @@ from headrace.runtime.executor.executor_plan cimport (
 )
 from headrace.runtime.executor.executor_segments cimport run_loop, run_segment
 from headrace.runtime.executor.executor_state cimport (
-    ExecutionState, Iteration, Ready, wait_for_change, wake,
+    ExecutionState, Iteration, Ready, add_device_runs, wait_for_change, wake,
 )
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
-    HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_tensor,
+    HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_device, hr_tensor,
 )
+from headrace.runtime.passes.program cimport is_accelerated
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.executor.step cimport run_error
 from headrace.runtime.threads.pools cimport (
@@ -59,6 +60,9 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.wide.first = &state.run
     state.run.functions = <StepFunctions*>(<SessionOwner>owner_pointer).functions.get()
     state.wide.functions = state.run.functions
+    if is_accelerated((<ExecutorPlan>plan_pointer).program) and not begin_on_devices(
+            state, (<ExecutorPlan>plan_pointer).program.memories.size(), session):
+        return False
     state.plan = plan_pointer
     state.intra_op_threads = 1 if (<ExecutorPlan>plan_pointer).one_thread else intra_op_threads
     state.pool = (<SessionOwner>owner_pointer).inter_op_pool
@@ -75,6 +79,17 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.root_iteration.outstanding += 1
     for unit in (<ExecutorPlan>plan_pointer).roots:
         push(state, <ExecutorPlan>plan_pointer, unit, state.root_iteration)
+    return True
+
+
+cdef bint begin_on_devices(ExecutionState* state, size_t n, SessionState* session) noexcept nogil:
+    cdef size_t i
+    if not add_device_runs(state, n):
+        return False
+    for i in range(n):
+        run_begin(state.on_devices[i].get(), session, 1)
+        state.on_devices[i].get().first = &state.run
+        state.on_devices[i].get().functions = state.run.functions
     return True
 
 
@@ -257,6 +272,8 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             state.heavy.pop_back()
             request_pool_thread(state, plan)
         elif state.outstanding == 0:
+            if not state.failed and await_devices(state, plan):
+                continue
             if state.pool_tasks:
                 state.pool_tasks -= state.pool.get().withdraw(state)
             if state.pool_tasks == 0:
@@ -280,6 +297,37 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
         rounds += 1
         if not driven and not rounds & 63 and monotonic_ns() > next_signal_check_ns:
             return False
+
+
+cdef bint await_devices(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+    """Waits for the devices that have work of the step: it is over when theirs is. False: none has.
+
+    The lock is held before and after.
+    """
+    cdef size_t i
+    cdef hr_device* device
+    cdef bint found = False
+    for i in range(state.busy.size()):
+        if state.busy[i]:
+            found = True
+            state.busy[i] = 0
+            state.outstanding += 1
+            device = plan.program.memories[i]
+            state.lock.unlock()
+            device.notify(device, device_done, state)
+            state.lock.lock()
+    return found
+
+
+cdef void device_done(void* argument, int32_t code, const char* message) noexcept nogil:
+    cdef ExecutionState* state = <ExecutionState*>argument
+    if code != HR_OK:
+        fail(state, NULL, code, message)
+    state.lock.lock()
+    state.outstanding -= 1
+    wake(state)
+    # Once the lock is released the step may have been freed.
+    state.lock.unlock()
 
 
 cdef void run_heavy_units(void* argument) noexcept nogil:

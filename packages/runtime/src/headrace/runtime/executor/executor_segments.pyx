@@ -23,7 +23,7 @@ from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.asynchronous_nodes cimport send_early
 from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration, keep_named
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_device, hr_tensor,
 )
 from headrace.runtime.executor.native_loop cimport LoopContext, NativeLoop, run_native
 from headrace.runtime.plan.segment_runner cimport SegmentRunner
@@ -70,7 +70,10 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
         chosen = specialised(state, number, inputs, 1)
         if chosen.get() == NULL:
             return HR_INTERNAL
-        plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+        if chosen.get().memory == NULL:
+            plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    if chosen.get().memory != NULL:
+        return run_on_device(state, plan.units[unit].device, unit, iteration, inputs, outputs, chosen)
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
     if alone and state.intra_op_threads > 1 and ns > kParallel and \
             (ns > kLong or not others_compute()):
@@ -91,6 +94,21 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     if timed:
         chosen.get().cost.add_sample(<double>(steady_ns() - start))
         plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    return code
+
+
+cdef hr_code run_on_device(ExecutionState* state, int32_t device, int unit, Iteration* iteration,
+                           const hr_tensor* inputs, OwnedTensor* outputs,
+                           shared_ptr[Executable]& chosen) noexcept nogil:
+    """Enqueues the segment's work; what it makes is there in the order of the device."""
+    cdef Run* run = state.on_devices[device].get()
+    cdef hr_device* memory = chosen.get().memory
+    cdef hr_code code = run_on(state, run, unit, iteration, inputs, outputs, chosen)
+    memory.flush(memory)
+    state.busy[device] = 1
+    if code != HR_OK and code != HR_REPLAN:
+        run_fail_text(&state.run, run_code(run), run.message)
+        run_blame(&state.run, run_blamed(run))
     return code
 
 

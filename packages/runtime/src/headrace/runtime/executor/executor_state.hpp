@@ -150,6 +150,10 @@ class StepLock {
 struct ExecutionState {
   Run run;                            // of units on one thread
   Run wide;                           // of the unit that has the intra-op pool
+  // Of units on devices with memory of their own, by number; empty: the program has none. Only the
+  // thread that drives the step runs such units: they enqueue, and return.
+  std::vector<std::unique_ptr<Run>> on_devices;
+  std::vector<char> busy;  // per device: it has work of the step whose end nothing waits for
   void* plan = nullptr;               // ExecutorPlan
   void* errors = nullptr;             // a Python list: exceptions, the first one wins
   int32_t intra_op_threads = 1;       // threads of an intra-op team
@@ -188,6 +192,15 @@ struct ExecutionState {
   ExecutionState(size_t n_frames, size_t n_fetches)
       : pools(n_frames), fetched(n_fetches), fetch_state(n_fetches) {}
 };
+
+// False: out of memory.
+inline bool add_device_runs(ExecutionState* state, size_t n) noexcept {
+  try {
+    state->busy.assign(n, 0);
+    while (state->on_devices.size() < n) state->on_devices.push_back(std::make_unique<Run>());
+    return true;
+  } catch (const std::bad_alloc&) { return false; }
+}
 
 // As vector::reserve, doubling.
 template <class T>

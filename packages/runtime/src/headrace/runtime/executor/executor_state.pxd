@@ -71,6 +71,8 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         ExecutionState(size_t n_frames, size_t n_fetches) except +
         Run run
         Run wide
+        vector[unique_ptr[Run]] on_devices
+        vector[char] busy
         void* plan
         void* errors
         int32_t intra_op_threads
@@ -102,6 +104,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
 
     # Keeps a value for a later iteration; null: a dead one. False: out of memory.
     cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
+    cbool add_device_runs(ExecutionState* state, size_t n)
     void wait_for_change(ExecutionState* state)
     # Wakes the driver of a step; called with the lock.
     void wake(ExecutionState* state)

@@ -17,8 +17,13 @@ from headrace.runtime.graph.attributes cimport (
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport dtype_text, text_of
-from headrace.runtime.kernels.kernel_table cimport describe_kernels, find_kernel
-from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_dtype, hr_kernel
+from headrace.runtime.kernels.kernel_table cimport (
+    describe_kernels, find_kernel, is_accelerator_type,
+)
+from headrace.runtime.memory.buffer cimport is_kept_on_host
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_OK, HR_REF, HR_STRING, HR_VARIANT, hr_dtype, hr_kernel,
+)
 from headrace.runtime.passes.colocation cimport makes_state
 from headrace.runtime.passes.device_sets cimport ALL_DEVICES, DeviceSets, NO_DEVICES
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
@@ -47,14 +52,23 @@ cdef class Placer:
     """The devices that each node of a graph may have."""
 
     def __init__(self, GraphIR ir, bint soft, bint allow_reference):
+        cdef size_t k
+        cdef int32_t d
+        cdef vector[int32_t] members
         self.ir = ir
         self.soft = soft
         self.allow_reference = allow_reference
         self.sets = new DeviceSets(<int32_t>len(ir.devices))
         for name in ir.table.type_names:
             self.type_names.push_back(<string>name.encode())
+        for k in range(self.type_names.size()):
+            self.accelerated.push_back(is_accelerator_type(self.type_names[k]))
         self.type_of = ir.table.type_of
         self.task_of = ir.table.task_of
+        for d in range(<int32_t>self.type_of.size()):
+            if self.accelerated[self.type_of[d]]:
+                members.push_back(d)
+        self.accelerators = self.sets.add(members)
         self.set_of_task.assign(len(ir.table.tasks), -1)
 
     def __dealloc__(self):
@@ -102,6 +116,8 @@ cdef class Placer:
         cdef int32_t d
         for t in range(n_types):
             kernel = find_kernel(node.source, self.type_names[t].c_str(), self.allow_reference)
+            if kernel == NULL and self.accelerated[t]:
+                kernel = host_kernel(node.source)
             self.kernels[i * n_types + t] = kernel
             if kernel != NULL:
                 types |= <uint64_t>1 << t
@@ -201,6 +217,9 @@ cdef class Placer:
                 places[i].device = -1
                 continue
             places[i].device = self.sets.lowest(common)
+            if not self.sets.empty(self.accelerators) and node.kind != NodeKind.FEED:
+                places[i].device = self.preferred(common)
+                continue
             if not simulates or node.kind == NodeKind.FEED:
                 continue
             if config.simulate != SIMULATE_ON_ALL:
@@ -226,6 +245,14 @@ cdef class Placer:
                     node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT):
                 node.kernel = self.kernels[i * n_types + self.type_of[node.device]]
         return 0
+
+    cdef int32_t preferred(self, int32_t allowed) except -1:
+        """The first device with memory of its own on the task of the first one, or the first one."""
+        cdef int32_t first = self.sets.lowest(allowed)
+        cdef int32_t on_task = self.sets.both(
+            self.accelerators, self.devices_of_task(self.task_of[first]))
+        cdef int32_t chosen = self.sets.both(allowed, on_task)
+        return first if self.sets.empty(chosen) else self.sets.lowest(chosen)
 
     cdef int32_t devices_of_task(self, int32_t task) except -1:
         cdef vector[int32_t] members
@@ -253,6 +280,27 @@ cdef class Placer:
             f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; request one "
             f"device, or set allow_soft_placement",
             node_name=text_of(self.ir.nodes[root].source.name))
+
+
+cdef const hr_kernel* host_kernel(GraphNode* node) noexcept nogil:
+    """The kernel of the host for a node of a device that has none, if all that the node handles is
+    kept in host memory anyway."""
+    cdef const hr_kernel* kernel
+    cdef size_t k
+    for k in range(node.input_dtypes.size()):
+        if not _may_compute_on_host(node.input_dtypes[k]):
+            return NULL
+    for k in range(node.output_dtypes.size()):
+        if not _may_compute_on_host(node.output_dtypes[k]):
+            return NULL
+    kernel = find_kernel(node, "CPU", False)
+    return kernel if kernel != NULL and kernel.compute != NULL else NULL
+
+
+cdef bint _may_compute_on_host(hr_dtype dtype) noexcept nogil:
+    """As is_kept_on_host, without what takes long, such as strings and lists."""
+    return is_kept_on_host(dtype % HR_REF) and dtype % HR_REF != HR_STRING and \
+        dtype % HR_REF != HR_VARIANT
 
 
 cdef str _listed(list devices):
