@@ -16,7 +16,7 @@ from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, record_unit
 from headrace.runtime.state.error_boundary cimport call_compute_async, call_prepare
 from headrace.runtime.executor.executor_plan cimport RUN_SEND, ExecutorPlan, Port, Target, Unit
-from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration
+from headrace.runtime.executor.executor_state cimport AWAITED, ExecutionState, Iteration
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
@@ -118,7 +118,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
         kernel_done(call, code)
         return
     if state.busy.size() and unit.kernel.host_outputs:
-        state.busy[unit.device] = 0   # what it waits for ends after all work before it
+        state.busy[unit.device] = AWAITED   # what it waits for ends after all work before it
     call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
                        <const hr_tensor* const*>call.input_pointers,
                        <hr_tensor* const*>call.output_pointers, call.workspace.get().data,

@@ -31,7 +31,7 @@ from headrace.runtime.executor.executor_plan cimport (
 )
 from headrace.runtime.executor.executor_segments cimport run_loop, run_segment
 from headrace.runtime.executor.executor_state cimport (
-    ExecutionState, Iteration, Ready, add_device_runs, wait_for_change, wake,
+    BUSY, ExecutionState, Iteration, Ready, add_device_runs, wait_for_change, wake,
 )
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
@@ -272,7 +272,7 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             state.heavy.pop_back()
             request_pool_thread(state, plan)
         elif state.outstanding == 0:
-            if not state.failed and await_devices(state, plan):
+            if await_devices(state, plan):
                 continue
             if state.pool_tasks:
                 state.pool_tasks -= state.pool.get().withdraw(state)
@@ -302,13 +302,14 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
 cdef bint await_devices(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
     """Waits for the devices that have work of the step: it is over when theirs is. False: none has.
 
-    The lock is held before and after.
+    A step that failed also takes their errors, which would be those of the next step otherwise. The
+    lock is held before and after.
     """
     cdef size_t i
     cdef hr_device* device
     cdef bint found = False
     for i in range(state.busy.size()):
-        if state.busy[i]:
+        if state.busy[i] == BUSY or state.failed and state.busy[i]:
             found = True
             state.busy[i] = 0
             state.outstanding += 1

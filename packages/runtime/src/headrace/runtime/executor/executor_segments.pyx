@@ -21,7 +21,9 @@ from headrace.runtime.plan.executable cimport (
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.asynchronous_nodes cimport send_early
-from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration, keep_named
+from headrace.runtime.executor.executor_state cimport (
+    BUSY, ExecutionState, Iteration, keep_named,
+)
 from headrace.runtime.memory.kernel_abi cimport (
     HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_device, hr_tensor,
 )
@@ -105,7 +107,7 @@ cdef hr_code run_on_device(ExecutionState* state, int32_t device, int unit, Iter
     cdef hr_device* memory = chosen.get().memory
     cdef hr_code code = run_on(state, run, unit, iteration, inputs, outputs, chosen)
     memory.flush(memory)
-    state.busy[device] = 1
+    state.busy[device] = BUSY
     if code != HR_OK and code != HR_REPLAN:
         run_fail_text(&state.run, run_code(run), run.message)
         run_blame(&state.run, run_blamed(run))

@@ -153,7 +153,8 @@ struct ExecutionState {
   // Of units on devices with memory of their own, by number; empty: the program has none. Only the
   // thread that drives the step runs such units: they enqueue, and return.
   std::vector<std::unique_ptr<Run>> on_devices;
-  std::vector<char> busy;  // per device: it has work of the step whose end nothing waits for
+  enum : char { UNUSED, AWAITED, BUSY };
+  std::vector<char> busy;  // per device: whether it has work of the step whose end nothing waits for
   void* plan = nullptr;               // ExecutorPlan
   void* errors = nullptr;             // a Python list: exceptions, the first one wins
   int32_t intra_op_threads = 1;       // threads of an intra-op team

@@ -67,6 +67,10 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
     cdef cppclass LocalRendezvous:
         void abort(hr_code code, const char* message)
 
+    cdef enum:
+        AWAITED "headrace::ExecutionState::AWAITED"
+        BUSY "headrace::ExecutionState::BUSY"
+
     cdef cppclass ExecutionState:
         ExecutionState(size_t n_frames, size_t n_fetches) except +
         Run run

@@ -22,7 +22,7 @@ from headrace.runtime.kernels.kernel_table cimport (
 )
 from headrace.runtime.memory.buffer cimport is_kept_on_host
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_OK, HR_REF, HR_STRING, HR_VARIANT, hr_dtype, hr_kernel,
+    HR_OK, HR_REF, HR_RESOURCE, HR_STRING, HR_VARIANT, hr_dtype, hr_kernel,
 )
 from headrace.runtime.passes.colocation cimport makes_state
 from headrace.runtime.passes.device_sets cimport ALL_DEVICES, DeviceSets, NO_DEVICES
@@ -291,7 +291,10 @@ cdef const hr_kernel* host_kernel(GraphNode* node) noexcept nogil:
         if not _may_compute_on_host(node.input_dtypes[k]):
             return NULL
     for k in range(node.output_dtypes.size()):
-        if not _may_compute_on_host(node.output_dtypes[k]):
+        # Queues and tables are the host's, and what uses them.
+        if not _may_compute_on_host(node.output_dtypes[k]) or \
+                node.output_dtypes[k] == HR_RESOURCE or node.output_dtypes[k] >= HR_REF and \
+                node.input_dtypes.empty():
             return NULL
     kernel = find_kernel(node, "CPU", False)
     return kernel if kernel != NULL and kernel.compute != NULL else NULL

@@ -56,9 +56,9 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
         add_inputs(builder, segments, segment, inputs)
         prepare_segment(builder, segments, segment)
         drop_unused(builder, segments, segment)
-        if builder.memory == NULL:   # the libraries of devices list none of these
+        if builder.memory == NULL:
             keep_window_indices(builder)
-            fuse_epilogues(builder, segments, segment)
+        fuse_epilogues(builder, segments, segment)
         fuse_elementwise(builder, segments, segment)
         plan_storage(builder, segments, segment, copy_small)
         write_schedule(builder)

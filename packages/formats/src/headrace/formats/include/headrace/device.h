@@ -8,6 +8,10 @@
  * follows the same order. It may be released as soon as the last work on it is enqueued, and
  * allocated again for what is enqueued next. All functions may be called from any thread, without
  * Python's GIL, and must not throw.
+ *
+ * Errors of work that was enqueued come late: with the next copy to the host, and with `notify`, which
+ * clears them. Nothing is allocated or copied for 0 bytes. In a fork of the process the child has no
+ * devices.
  */
 #ifndef HEADRACE_DEVICE_H
 #define HEADRACE_DEVICE_H
@@ -29,8 +33,8 @@ typedef void (*hr_device_done)(void* argument, int32_t code, const char* message
  * enqueued with it has ended. */
 typedef struct hr_profile {
   uint32_t size;
-  int32_t entry; /* set by the runtime: the kernel call that enqueues */
-  /* Called once for each piece of work, from any thread. Times are of the system clock, since 1970,
+  int32_t entry; /* set by the runtime: the kernel call that enqueues, on one thread at a time */
+  /* Called once for each piece of work, from any thread, before the `done` of a later notify. Times are of the system clock, since 1970,
    * in nanoseconds. `what` names the piece and is copied: "matmul", "copy to device". */
   void (*add)(struct hr_profile* self, int32_t entry, const char* what, int64_t start_ns,
               int64_t end_ns, int64_t bytes);
@@ -73,7 +77,8 @@ struct hr_device {
   /* Enqueues copies. `to` and `from` are addresses in memory of the device, or of the host.
    *
    * copy_in: `from` is read before `done` is called; with a null `done`, before copy_in returns.
-   * copy_out: `to` is complete once `done` is called. The device starts at once (no flush).
+   * copy_out: `to` is complete once `done` is called, unless with an error, of work before it
+   * included. The device starts at once (no flush).
    * copy_within: the ranges do not overlap.
    * Return an hr_code; on an error nothing is enqueued and `done` is not called. `profile` may be
    * null. */
@@ -87,7 +92,7 @@ struct hr_device {
   /* Hands what is enqueued to the processor, which may otherwise wait for more. */
   void (*flush)(hr_device*);
   /* Calls `done` once everything that was enqueued before has ended: with the first error of work
-   * since the last call, if any. */
+   * since the last call, if any. The device starts at once (no flush). */
   void (*notify)(hr_device*, hr_device_done done, void* argument);
 };
 

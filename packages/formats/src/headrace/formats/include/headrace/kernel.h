@@ -351,8 +351,10 @@ struct hr_ctx {
   const volatile int32_t* cancelled; /* set by other threads: read it with hr_cancelled */
   int64_t step;
   /* Where the kernel runs; null: the host. Its inputs and outputs are in memory of the device,
-   * except those that its registration lists as in host memory. The kernel enqueues its work and
-   * returns; what it reads on the host, plan included, it reads before it returns. */
+   * except those that its registration lists as in host memory, and so are the values that
+   * begin_write and slot_read give. The kernel enqueues its work and returns. What it reads on the
+   * host, plan and state included, it reads before it returns; outputs on the host are complete then,
+   * and `commit` comes after what it commits is enqueued. */
   hr_device* device;
   hr_profile* profile; /* null: the step is not traced */
 };
@@ -394,7 +396,9 @@ typedef struct hr_request {
   double bytes_moved;
   int32_t shape_depends_on_data; /* compute allocates all outputs */
 
-  hr_device* device; /* where compute will run; null: the host */
+  /* Where compute will run; null: the host. Known values of inputs are in host memory anyway. On a
+   * device all values that determine shapes are known. */
+  hr_device* device;
 } hr_request;
 
 /* ---- kernel registrations and tables -------------------------------------------- */
