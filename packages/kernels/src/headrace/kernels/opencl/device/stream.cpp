@@ -55,6 +55,7 @@ void Stream::complete(Awaited* request, cl_event event, cl_int status) {
   if (request->traced.profile && event && status >= 0) {
     const std::lock_guard<std::mutex> hold(tracing_);
     request->traced.made = event;
+    compare_clocks(request->traced);
     report(request->traced);
   } else if (event) {
     clReleaseEvent(event);
@@ -69,6 +70,10 @@ void Stream::complete(Awaited* request, cl_event event, cl_int status) {
 void Stream::completed_until(uint64_t number) {
   {
     const std::lock_guard<std::mutex> hold(tracing_);
+    for (const Traced& traced : traced_) {
+      if (traced.number > number) break;
+      compare_clocks(traced);
+    }
     while (!traced_.empty() && traced_.front().number <= number) {
       report(traced_.front());
       traced_.pop_front();
@@ -79,19 +84,24 @@ void Stream::completed_until(uint64_t number) {
          !completed_.compare_exchange_weak(known, number, std::memory_order_acq_rel)) {}
 }
 
+static bool read_time(const Traced& traced, cl_uint what, cl_ulong* time) {
+  return clGetEventProfilingInfo(traced.made, what, sizeof *time, time, nullptr) == CL_SUCCESS;
+}
+
+void Stream::compare_clocks(const Traced& traced) {
+  cl_ulong queued = 0;
+  if (read_time(traced, CL_PROFILING_COMMAND_QUEUED, &queued))
+    clock_.observe(traced.before, traced.after, queued);
+}
+
 // Tells a profile when work ran; the event ends here.
 void Stream::report(Traced& traced) {
-  cl_ulong queued = 0, start = 0, end = 0;
-  const auto read = [&](cl_uint what, cl_ulong* time) {
-    return clGetEventProfilingInfo(traced.made, what, sizeof *time, time, nullptr) == CL_SUCCESS;
-  };
-  if (read(CL_PROFILING_COMMAND_QUEUED, &queued) && read(CL_PROFILING_COMMAND_START, &start) &&
-      read(CL_PROFILING_COMMAND_END, &end)) {
-    clock_.observe(traced.before, traced.after, queued);
+  cl_ulong start = 0, end = 0;
+  if (read_time(traced, CL_PROFILING_COMMAND_START, &start) &&
+      read_time(traced, CL_PROFILING_COMMAND_END, &end))
     traced.profile->add(traced.profile, traced.entry, traced.what.c_str(),
                         clock_.system_time(start), clock_.system_time(std::max(start, end)),
                         traced.bytes);
-  }
   clReleaseEvent(traced.made);
   traced.made = nullptr;
 }

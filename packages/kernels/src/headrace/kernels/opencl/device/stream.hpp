@@ -80,6 +80,7 @@ class Stream {
   void wait_for(Awaited* request, cl_event event, cl_int error, uint64_t before);
   void complete(Awaited* request, cl_event event, cl_int status);
   void completed_until(uint64_t number);
+  void compare_clocks(const Traced& traced);
   void report(Traced& traced);
 
   const cl_command_queue queue_;
