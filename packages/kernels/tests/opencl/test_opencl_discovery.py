@@ -60,6 +60,25 @@ with open("/proc/self/maps") as maps:
     run(code)
 
 
+@pytest.mark.parametrize("folder", ["pyopencl/.libs", "pyopencl.libs"])
+def test_the_loader_in_the_wheel_of_pyopencl_is_found_without_importing_it(
+    tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "pyopencl").mkdir()
+    (tmp_path / "pyopencl" / "__init__.py").write_text("raise AssertionError('imported')")
+    (tmp_path / folder).mkdir(exist_ok=True)
+    library = tmp_path / folder / "libOpenCL-5519dec5.so.1.0.0"
+    library.touch()
+    code = """
+import os
+from headrace.kernels.opencl.loading import bundled_loader
+print(bundled_loader())
+print(os.environ["PYOPENCL_HOME"])
+"""
+    found = run(code, PYTHONPATH=str(tmp_path), PYOPENCL_HOME=None).stdout.splitlines()
+    assert found == [str(library), str(tmp_path / "pyopencl")]
+
+
 # ---- choice -------------------------------------------------------------------------------------
 
 
