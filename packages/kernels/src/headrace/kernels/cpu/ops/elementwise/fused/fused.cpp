@@ -12,6 +12,7 @@
 #include "ops/elementwise/fused/plan.hpp"
 #include "processor/parallel.hpp"
 #include "table/attributes.hpp"
+#include "table/element_types.hpp"
 #include "table/registration.hpp"
 #include "table/shape_rules.hpp"
 #include "table/shapes.hpp"

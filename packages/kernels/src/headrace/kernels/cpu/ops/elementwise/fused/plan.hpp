@@ -6,6 +6,7 @@
 
 #include "loops/reduction_fold.hpp"
 #include "loops/strided.hpp"
+#include "ops/elementwise/fused/instructions.hpp"
 #include "ops/elementwise/fused/program.hpp"
 
 namespace hr::fused {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/elementwise/fused/instructions.hpp"
+#include "ops/elementwise/fused/instruction_table.hpp"
 
 namespace hr::fused {
 
@@ -19,9 +19,8 @@ struct Operand {
 };
 
 struct Step {
-  const char* name;    // of the instruction
-  const Loops* loops;  // null: a cast
-  Loop cast;
+  const Instruction* instruction;
+  Rep rep;  // of the last operand
   int32_t operands;
   Operand operand[kMostOperands];
   hr_dtype result;  // of temporary `target`
