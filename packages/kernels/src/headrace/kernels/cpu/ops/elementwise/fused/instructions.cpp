@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "library/elementwise/instruction_list.hpp"
+#include "library/elementwise/selu.hpp"
 #include "loops/narrow_floats.hpp"
 #include "math/arithmetic.hpp"
 #include "math/vector_math.hpp"
-#include "ops/activations/selu.hpp"
-#include "ops/elementwise/fused/instruction_list.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
 

@@ -2,7 +2,7 @@
 #ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTIONS_HPP
 #define HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTIONS_HPP
 
-#include "ops/elementwise/fused/instruction_table.hpp"
+#include "library/elementwise/instruction_table.hpp"
 
 namespace hr::fused {
 

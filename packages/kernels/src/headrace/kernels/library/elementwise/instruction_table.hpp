@@ -1,9 +1,10 @@
 // The instructions of programs of elementwise ops: what they take, without their loops.
-#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTION_TABLE_HPP
-#define HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTION_TABLE_HPP
+#ifndef HEADRACE_LIBRARY_ELEMENTWISE_INSTRUCTION_TABLE_HPP
+#define HEADRACE_LIBRARY_ELEMENTWISE_INSTRUCTION_TABLE_HPP
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "headrace/kernel.h"
 
@@ -79,6 +80,9 @@ const Instruction& instruction_at(int i);
 const Instruction* find_instruction(const char* name, size_t size);
 // The instruction that has the expression.
 const Instruction& without_alias(const Instruction& instruction);
+
+// The ops that _FusedElementwise and _FusedReduction take in.
+std::vector<hr_fusible_op> fusible_ops();
 
 }  // namespace hr::fused
 

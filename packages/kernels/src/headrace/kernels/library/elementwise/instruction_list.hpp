@@ -6,8 +6,8 @@
 // unary.cpp, binary.cpp, activations.cpp, leaky_relu.cpp, comparison.cpp, select.cpp and cast.cpp.
 // Integer division is not among them: division by zero is an error, and an instruction cannot fail.
 // Neither is the remainder of floats: it is compute-bound, and takes a third longer in a chain.
-#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTION_LIST_HPP
-#define HEADRACE_CPU_ELEMENTWISE_FUSED_INSTRUCTION_LIST_HPP
+#ifndef HEADRACE_LIBRARY_ELEMENTWISE_INSTRUCTION_LIST_HPP
+#define HEADRACE_LIBRARY_ELEMENTWISE_INSTRUCTION_LIST_HPP
 
 // X(name, operands, expression, types), all operands and the result of one type
 #define HR_ALL_SAME(X)                                                                          \

@@ -1,12 +1,10 @@
-#include "ops/elementwise/fused/instruction_table.hpp"
+#include "library/elementwise/instruction_table.hpp"
 
 #include <cstring>
 
-#include "ops/elementwise/fused/fused.hpp"
-#include "ops/elementwise/fused/instruction_list.hpp"
+#include "library/elementwise/instruction_list.hpp"
 
-namespace hr {
-namespace fused {
+namespace hr::fused {
 namespace {
 
 // Values of half stay values of half.
@@ -64,12 +62,16 @@ const Instruction& without_alias(const Instruction& instruction) {
   return *find_instruction(instruction.expression, std::strlen(instruction.expression));
 }
 
-}  // namespace fused
-
-int fused_instruction_count() { return fused::instruction_count(); }
-FusedInstruction fused_instruction(int i) {
-  const fused::Instruction& instruction = fused::instruction_at(i);
-  return {instruction.name, instruction.operands, instruction.takes_number ? "alpha" : nullptr};
+std::vector<hr_fusible_op> fusible_ops() {
+  std::vector<hr_fusible_op> ops;
+  for (int i = 0; i < instruction_count(); ++i) {
+    const char* name = instruction_at(i).name;
+    ops.push_back({"_FusedElementwise", name, HR_FUSE_INSTRUCTION, name,
+                   instruction_at(i).takes_number ? "alpha" : nullptr, nullptr});
+  }
+  for (const char* name : {"Sum", "Mean", "Max", "Min", "All", "Any"})
+    ops.push_back({"_FusedReduction", name, HR_FUSE_REDUCTION, name, nullptr, nullptr});
+  return ops;
 }
 
-}  // namespace hr
+}  // namespace hr::fused

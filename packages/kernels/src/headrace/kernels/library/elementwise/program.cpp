@@ -1,13 +1,13 @@
 // Reads and validates programs of elementwise ops. Execution relies on this and checks nothing.
-#include "ops/elementwise/fused/program.hpp"
+#include "library/elementwise/program.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string_view>
 
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
 
 namespace hr::fused {
 namespace {
