@@ -1,7 +1,9 @@
 // Softmax, LogSoftmax and the cross entropies of a softmax: rows of n classes.
 //
-// T is the type in memory and C that of values, LOAD and STORE convert. WAY is one of those below.
+// WAY is one of those below.
 // A CPU device folds a row by one item; a GPU by GROUP items, which share local memory.
+#include "values.cl"
+
 #define SOFTMAX 0
 #define LOG_SOFTMAX 1
 #define DENSE 2
@@ -33,8 +35,8 @@ static C largest(global const T *x, long step, long n) {
     const C v = LOAD(x[j * step]);
     lanes[0] = LARGER(lanes[0], v);
   }
-  for (int half = LANES / 2; half; half /= 2)
-    for (int l = 0; l < half; ++l) lanes[l] = LARGER(lanes[l], lanes[l + half]);
+  for (int step = LANES / 2; step; step /= 2)
+    for (int l = 0; l < step; ++l) lanes[l] = LARGER(lanes[l], lanes[l + step]);
   return lanes[0];
 }
 
@@ -47,8 +49,8 @@ static C sum_of_exponentials(global const T *x, long step, long n, C top) {
       _Pragma("unroll") for (int l = 0; l < LANES; ++l) lanes[l] += exp(LOAD(x[j + l]) - top);
     }
   for (; j < n; ++j) lanes[0] += exp(LOAD(x[j * step]) - top);
-  for (int half = LANES / 2; half; half /= 2)
-    for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  for (int step = LANES / 2; step; step /= 2)
+    for (int l = 0; l < step; ++l) lanes[l] += lanes[l + step];
   return lanes[0];
 }
 
@@ -65,10 +67,10 @@ static C folded(local C *shared, C value, int is_max) {
   const int lane = get_local_id(0);
   barrier(CLK_LOCAL_MEM_FENCE);
   shared[lane] = value;
-  for (int half = GROUP / 2; half; half /= 2) {
+  for (int step = GROUP / 2; step; step /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < half) {
-      const C a = shared[lane], b = shared[lane + half];
+    if (lane < step) {
+      const C a = shared[lane], b = shared[lane + step];
       shared[lane] = is_max ? LARGER(a, b) : a + b;
     }
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <set>
 
+#include "library/dtype_names.hpp"
 #include "library/elementwise/selu.hpp"
 
 namespace hr::cl {
@@ -71,6 +72,8 @@ std::string literal(hr_dtype dtype, double value) {
   return text;
 }
 
+std::string value_option(hr_dtype dtype) { return std::string(" -DT_") + dtype_name(dtype); }
+
 const char* why_not(const Device& device, hr_dtype dtype) {
   if (!storage_type(dtype)) return "no kernel of this device computes with that dtype";
   if (dtype == HR_DOUBLE && !device.traits.has_double) return "the device has no double";
@@ -80,8 +83,8 @@ const char* why_not(const Device& device, hr_dtype dtype) {
 // ---- expressions of the list of instructions ----------------------------------------------------
 
 std::string arithmetic_of(Rep rep) {
-  static const char* const names[] = {"T",       "negative", "magnitude", "plus", "minus",
-                                      "times",   "larger",   "smaller",   "clipped"};
+  static const char* const names[] = {"T",     "negative", "magnitude", "plus",   "minus",
+                                      "times", "larger",   "smaller",   "clipped"};
   std::string text;
   for (const char* name : names) text += std::string("#undef ") + name + "\n";
   text +=
@@ -149,8 +152,8 @@ std::string function_name(const fused::Instruction& instruction, Rep rep) {
 std::string function_of(const fused::Instruction& instruction, Rep rep) {
   const std::string type = rep_type(rep);
   const bool predicate = instruction.kind == fused::kPredicate;
-  std::string text = "static inline " + (predicate ? "uchar" : type) + " " +
-                     function_name(instruction, rep) + "(";
+  std::string text =
+      "static inline " + (predicate ? "uchar" : type) + " " + function_name(instruction, rep) + "(";
   static const char* const names[] = {"a", "b", "c"};
   for (int k = 0; k < instruction.operands; ++k) {
     const bool condition = k == 0 && instruction.kind == fused::kChoice;
@@ -212,8 +215,8 @@ Element element_of(const std::string& expression, hr_dtype dtype, int operands) 
   element.inputs.assign(size_t(operands), dtype);
   static const char* const names[] = {"a", "b", "c"};
   for (int k = 0; k < operands; ++k)
-    element.statements += std::string("const ") + rep_type(rep) + " " + names[k] + " = x" +
-                          std::to_string(k) + ";\n";
+    element.statements +=
+        std::string("const ") + rep_type(rep) + " " + names[k] + " = x" + std::to_string(k) + ";\n";
   element.statements += std::string("const ") + rep_type(rep) + " t = " + expression + ";\n";
   element.result = "t";
   element.output = dtype;
@@ -235,6 +238,8 @@ Element cast_element(hr_dtype from, hr_dtype to, bool toward_zero) {
     value = std::string("(") + storage_type(to) + ")(int)x0";
   } else if (from_float && to == HR_UINT32) {
     value = "(uint)(long)x0";
+  } else if (from_float && to == HR_UINT64) {
+    value = "x0 < 9223372036854775808.0f ? (ulong)(long)x0 : (ulong)x0";
   } else if (toward_zero && from == HR_DOUBLE && to == HR_FLOAT) {
     value = "convert_float_rtz(x0)";
   } else if (std::strcmp(value_type(from), value_type(to))) {
@@ -245,8 +250,9 @@ Element cast_element(hr_dtype from, hr_dtype to, bool toward_zero) {
   element.result = "t";
   if (toward_zero && to_narrow && from_float) {
     // What lies farther from zero than the value goes one step back.
-    element.functions = "static ushort hr_toward_zero(float x, ushort near, float back) {\n"
-                        "  return fabs(back) > fabs(x) ? (ushort)(near - 1) : near;\n}\n";
+    element.functions =
+        "static ushort hr_toward_zero(float x, ushort near, float back) {\n"
+        "  return fabs(back) > fabs(x) ? (ushort)(near - 1) : near;\n}\n";
     const std::string near = stored(to, "t");
     element.statements += "const float back = " + loaded(to, near) + ";\n";
     element.statements +=

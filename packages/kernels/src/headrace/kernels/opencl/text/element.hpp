@@ -23,15 +23,18 @@ std::string rounded(hr_dtype dtype, const std::string& value);
 // A number as a literal of its value's type.
 std::string literal(hr_dtype dtype, double value);
 
+// The option that says of which dtype the elements are, for sources that include values.cl.
+std::string value_option(hr_dtype dtype);
+
 // Null, or why the device computes nothing of that dtype.
 const char* why_not(const Device& device, hr_dtype dtype);
 
 // What is computed for one element: from values x0, x1, ... of its operands.
 struct Element {
-  std::string functions;          // before the kernel
-  std::vector<hr_dtype> inputs;   // of x0, x1, ...
-  std::string statements;         // in the kernel
-  std::string result;             // a value, after the statements
+  std::string functions;         // before the kernel
+  std::vector<hr_dtype> inputs;  // of x0, x1, ...
+  std::string statements;        // in the kernel
+  std::string result;            // a value, after the statements
   hr_dtype output = HR_INVALID;
 };
 

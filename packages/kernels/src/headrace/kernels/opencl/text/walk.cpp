@@ -38,6 +38,12 @@ void Walk::collapse() {
     for (Strides& s : strides) s[kept - 1] = s[d];
   }
   rank = int32_t(kept);
+  bool begins_later = false;
+  for (const int64_t b : begins) begins_later = begins_later || b;
+  if (rank > 0 || !begins_later) return;
+  rank = 1;  // one element, at a place that is an argument
+  dims[0] = 1;
+  for (Strides& s : strides) s[0] = 0;
 }
 
 int64_t Walk::elements() const {
@@ -47,6 +53,7 @@ int64_t Walk::elements() const {
 }
 
 bool Walk::is_whole(size_t operand) const {
+  if (begin(operand)) return false;
   int64_t step = 1;
   for (int32_t d = rank - 1; d >= 0; --d) {
     if (strides[operand][size_t(d)] != step) return false;
@@ -56,6 +63,7 @@ bool Walk::is_whole(size_t operand) const {
 }
 
 bool Walk::is_one(size_t operand) const {
+  if (begin(operand)) return false;
   for (int32_t d = 0; d < rank; ++d)
     if (strides[operand][size_t(d)] != 0) return false;
   return true;

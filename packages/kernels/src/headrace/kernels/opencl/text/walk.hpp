@@ -17,6 +17,7 @@ struct Walk {
   int32_t rank = 0;
   std::array<int64_t, kMostWalkDims> dims;
   std::vector<Strides> strides;  // by operand
+  std::vector<int64_t> begins;   // where each operand's first element is; may be shorter: 0
 
   Walk() = default;
   explicit Walk(const hr_tensor* shape);
@@ -31,6 +32,9 @@ struct Walk {
   // Whether an operand is as the shape, element by element; or one element.
   bool is_whole(size_t operand) const;
   bool is_one(size_t operand) const;
+  int64_t begin(size_t operand) const { return operand < begins.size() ? begins[operand] : 0; }
+  // Whether the operand needs its strides.
+  bool is_strided(size_t operand) const { return !is_whole(operand) && !is_one(operand); }
   int64_t inner_stride(size_t operand) const {
     return rank ? strides[operand][size_t(rank) - 1] : 0;
   }

@@ -1,20 +1,15 @@
 // Tensors of one value: Fill, ZerosLike, OnesLike; and BroadcastTo.
+#include <algorithm>
 #include <cstring>
 
 #include "launch/launch.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
-#include "ops/elementwise/op_program.hpp"
+#include "ops/arrays/copies.hpp"
 #include "text/copied_types.hpp"
 
 namespace hr::cl {
 namespace {
-
-Element copy_element(hr_dtype dtype) {
-  const hr_dtype as = copied_as(dtype);
-  return cast_element(as, as, false);
-}
 
 hr_code prepare_fill(void*, hr_request* r) {
   if (hr_elements(r->inputs[1]) != 1)

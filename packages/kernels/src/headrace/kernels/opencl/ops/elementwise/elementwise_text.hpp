@@ -12,11 +12,11 @@ namespace hr::cl {
 // The kernel "elementwise": memory of each operand, of the output, and a struct of sizes.
 //
 // CPU devices: item i computes `rows_per_item` rows, or of one row a piece. Sizes are longs: rows,
-// inner, rows_per_item, pieces, piece; dims and strides of the walk.
+// inner, rows_per_item, pieces, piece; where any operand is strided, dims, begins and strides.
 std::string cpu_elementwise_text(const Element& element, const Walk& walk);
 
 // GPUs: item i computes `lanes` elements of a row, 1 or 4. Sizes are ints, or longs if `wide`:
-// elements / lanes, inner; dims and strides of the walk.
+// elements / lanes, inner; dims, begins and strides.
 std::string gpu_elementwise_text(const Element& element, const Walk& walk, int lanes, bool wide);
 
 }  // namespace hr::cl

@@ -85,8 +85,8 @@ Folding folding_of(hr_request* r, const Program& program, const Element& element
   }
   f.memory.push_back({Memory::kOutput, 0, 0, storage_type(element.output), "out"});
   // The result is folded as a tensor would hold it.
-  f.value = loads + element.statements + "const " + value_type(element.output) + " x = " +
-            rounded(element.output, element.result) + "; " + f.value;
+  f.value = loads + element.statements + "const " + value_type(element.output) +
+            " x = " + rounded(element.output, element.result) + "; " + f.value;
   return f;
 }
 

@@ -68,9 +68,7 @@ constexpr KernelRegistration two(const char* op, const char* constraint) {
 constexpr KernelRegistration gradient(const char* op) {
   return kernel(op, FLOATS, prepare_merged).reuses(0, 1);
 }
-constexpr KernelRegistration predicate(const char* op) {
-  return kernel(op, FLOATS, prepare_one);
-}
+constexpr KernelRegistration predicate(const char* op) { return kernel(op, FLOATS, prepare_one); }
 constexpr KernelRegistration comparison(const char* op) {
   return kernel(op, NUMBERS, prepare_broadcast);
 }

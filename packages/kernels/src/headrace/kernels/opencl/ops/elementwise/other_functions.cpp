@@ -45,8 +45,8 @@ hr_code prepare(void*, hr_request* r) {
   const Function& function = function_of(r->node);
   if (function.operands == 1) HR_APPLY_RULE(unchanged, r);
   else HR_APPLY_RULE(broadcast, r);
-  return plan_elementwise(
-      r, element_of(function.expression, r->inputs[0]->dtype, function.operands));
+  return plan_elementwise(r,
+                          element_of(function.expression, r->inputs[0]->dtype, function.operands));
 }
 
 constexpr KernelRegistration one(const char* op) {
@@ -59,9 +59,9 @@ constexpr KernelRegistration two(const char* op) {
 }  // namespace
 
 HR_KERNELS = {
-    one("Tan"),      one("Asin"),  one("Acos"),     one("Atan"),  one("Sinh"), one("Cosh"),
-    one("Asinh"),    one("Acosh"), one("Atanh"),    one("Lgamma"), two("Atan2"),
-    two("FloorMod"), two("Mod"),   two("TruncateMod"), two("Xdivy"), two("Xlogy"), two("Xlog1py"),
+    one("Tan"),   one("Asin"),        one("Acos"),  one("Atan"),   one("Sinh"),    one("Cosh"),
+    one("Asinh"), one("Acosh"),       one("Atanh"), one("Lgamma"), two("Atan2"),   two("FloorMod"),
+    two("Mod"),   two("TruncateMod"), two("Xdivy"), two("Xlogy"),  two("Xlog1py"),
 };
 
 }  // namespace hr::cl

@@ -17,13 +17,15 @@ Folding first_extreme(hr_dtype dtype, hr_dtype index, bool max) {
   // Before any value, `at` is -1. Of equal values the one that comes first counts, whatever the
   // order in which they are folded.
   f.functions =
-      "typedef struct { " + type + " value; Index at; } Acc;\ntypedef Acc Total;\n"
+      "typedef struct { " + type +
+      " value; Index at; } Acc;\ntypedef Acc Total;\n"
       "static inline Acc hr_start(void) { Acc a; a.value = 0; a.at = -1; return a; }\n"
       "static inline Acc hr_fold(Acc a, Acc b) {\n"
       "  if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;\n"
       "  if (a.at == 0 && a.value != a.value) return a;\n"
       "  if (b.at == 0 && b.value != b.value) return b;\n"
-      "  const int better = " + std::string(max ? "b.value > a.value" : "b.value < a.value") +
+      "  const int better = " +
+      std::string(max ? "b.value > a.value" : "b.value < a.value") +
       " || (a.value != a.value && b.value == b.value);\n"
       "  const int same = b.value == a.value || (a.value != a.value && b.value != b.value);\n"
       "  return better || (same && b.at < a.at) ? b : a;\n}\n"

@@ -39,9 +39,11 @@ Parts parts_of(const Device& device, std::string_view op, hr_dtype dtype) {
   if (op == "Prod") p.start = "1", p.folded = "a * b";
   // The accumulator stays what is not a number.
   if (op == "Max")
-    p.start = lowest(dtype, true), p.folded = is_float(dtype) ? "(a < b) | (b != b) ? b : a" : "max(a, b)";
+    p.start = lowest(dtype, true),
+    p.folded = is_float(dtype) ? "(a < b) | (b != b) ? b : a" : "max(a, b)";
   if (op == "Min")
-    p.start = lowest(dtype, false), p.folded = is_float(dtype) ? "(b < a) | (b != b) ? b : a" : "min(a, b)";
+    p.start = lowest(dtype, false),
+    p.folded = is_float(dtype) ? "(b < a) | (b != b) ? b : a" : "min(a, b)";
   if (op == "All") p.start = "1", p.folded = "a & b", p.load = "(uchar)(x != 0)";
   if (op == "Any") p.folded = "a | b", p.load = "(uchar)(x != 0)";
   return p;

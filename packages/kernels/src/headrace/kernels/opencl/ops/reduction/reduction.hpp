@@ -37,8 +37,8 @@ struct Folding {
 
 struct Runs {
   static constexpr int kMost = HR_MAX_RANK;
-  bool rows = true;  // the last run is reduced
-  int64_t inner = 1;  // of the last run
+  bool rows = true;                         // the last run is reduced
+  int64_t inner = 1;                        // of the last run
   int32_t kept_rank = 0, reduced_rank = 0;  // of the runs before it
   int64_t kept_dims[kMost], kept_strides[kMost], kept = 1;
   int64_t reduced_dims[kMost], reduced_strides[kMost], reduced = 1;

@@ -18,15 +18,17 @@ struct Split {
 // with enough to do.
 Split split_of(const Traits& traits, const Runs& runs) {
   const int64_t results = runs.results(), folded = runs.folded();
-  int64_t items = traits.is_cpu ? 4 * int64_t(traits.compute_units)
-                                : 8 * int64_t(traits.compute_units);
+  int64_t items =
+      traits.is_cpu ? 4 * int64_t(traits.compute_units) : 8 * int64_t(traits.compute_units);
   const int64_t fewest = traits.is_cpu ? 32 << 10 : 8 << 10;  // elements of an item, or a group
   // What can be cut: elements of one row, or rows of a row's size; of columns, side by side.
   const int64_t step = runs.rows ? (runs.reduced_rank ? runs.inner : 1)
                                  : std::min(runs.inner, traits.is_cpu ? kCpuColumns : kGpuColumns);
   const int64_t parts = runs.rows && !runs.reduced_rank ? runs.inner : runs.reduced;
-  const int64_t units = runs.rows ? results : results / runs.inner *
-      divided(runs.inner, traits.is_cpu ? kCpuColumns : kGpuColumns);
+  const int64_t units =
+      runs.rows
+          ? results
+          : results / runs.inner * divided(runs.inner, traits.is_cpu ? kCpuColumns : kGpuColumns);
   Split split{1, parts, 1};
   if (units < items) {
     const int64_t by_size = parts * step / fewest;
@@ -35,8 +37,8 @@ Split split_of(const Traits& traits, const Runs& runs) {
     split.segments = divided(parts, split.segment);
   }
   if (traits.is_cpu && runs.rows && split.segments == 1)
-    split.per_item = std::max<int64_t>(
-        {1, fewest / std::max<int64_t>(1, folded), divided(results, 2 * items)});
+    split.per_item =
+        std::max<int64_t>({1, fewest / std::max<int64_t>(1, folded), divided(results, 2 * items)});
   return split;
 }
 
@@ -57,8 +59,8 @@ std::string add_stage(Device& device, const Folding& folding, const Runs& runs, 
   const int64_t group = elements <= 16 ? 1 : elements <= 512 ? 32 : kGpuGroup;
   ReductionStage stage{};
   stage.memory = folding.memory;
-  stage.wide_sizes = {runs.kept, runs.reduced, runs.inner, split.segments, split.segment,
-                      split.per_item, folded};
+  stage.wide_sizes = {runs.kept,     runs.reduced,   runs.inner, split.segments,
+                      split.segment, split.per_item, folded};
   const auto add = [&](const int64_t* values, int32_t n) {
     stage.wide_sizes.insert(stage.wide_sizes.end(), values, values + n);
   };
@@ -180,7 +182,8 @@ std::string plan_stages(Device& device, const Folding& folding, const Runs& runs
   if (!error.empty()) return error;
   const Runs second = second_runs(runs, split.segments);
   const Split whole{1, second.rows ? second.inner : second.reduced, 1};
-  return add_stage(device, of_totals(folding, workspace_begin), second, whole, runs.folded(), stages);
+  return add_stage(device, of_totals(folding, workspace_begin), second, whole, runs.folded(),
+                   stages);
 }
 
 hr_code launch_stages(hr_ctx* ctx, const ReductionStages& stages, const hr_tensor* const* in,
@@ -205,8 +208,7 @@ hr_code plan_reduction(hr_request* r, const Folding& folding, const Runs& runs) 
   if (folding.memory.size() + 3 > 80)
     return hr_request_fail(r, HR_UNIMPLEMENTED, "more than 70 operands");
   auto* plan = keep_plan(r, new ReductionStages);
-  const std::string error =
-      plan_stages(device_of(r), folding, runs, int64_t(r->workspace), plan);
+  const std::string error = plan_stages(device_of(r), folding, runs, int64_t(r->workspace), plan);
   if (!error.empty()) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
   r->workspace += size_t(plan->workspace);
   r->compute = compute_reduction;

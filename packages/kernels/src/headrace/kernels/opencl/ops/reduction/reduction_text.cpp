@@ -6,7 +6,8 @@ namespace {
 std::string number(int64_t n) { return std::to_string(n); }
 
 std::string sizes_struct(const Runs& runs) {
-  std::string text = "typedef struct {\n  Index kept, reduced, inner, segments, segment, per_item, folded;\n";
+  std::string text =
+      "typedef struct {\n  Index kept, reduced, inner, segments, segment, per_item, folded;\n";
   if (runs.kept_rank)
     text += "  Index kept_dims[" + number(runs.kept_rank) + "], kept_strides[" +
             number(runs.kept_rank) + "];\n";
@@ -20,7 +21,8 @@ std::string sizes_struct(const Runs& runs) {
 std::string offset_function(const char* name, int32_t rank) {
   const std::string dims = std::string("s->") + name + "_dims",
                     strides = std::string("s->") + name + "_strides";
-  std::string text = std::string("static inline Index hr_") + name + "(const Sizes* s, Index i) {\n";
+  std::string text =
+      std::string("static inline Index hr_") + name + "(const Sizes* s, Index i) {\n";
   if (rank == 0) return text + "  return 0;\n}\n";
   if (rank == 1) return text + "  return i * " + strides + "[0];\n}\n";
   text += "  Index offset = 0;\n";
@@ -70,9 +72,10 @@ std::string cpu_rows(const Folding& f, const Runs& runs) {
   if (cut_inner)
     text += "{\nconst Index row = hr_kept(&s, k), done = 0, begin = first, stop = last;\n";
   else
-    text += "for (Index r = first; r < last; ++r) {\n"
-            "const Index row = hr_kept(&s, k) + hr_reduced(&s, r), done = r * s.inner;\n"
-            "const Index begin = 0, stop = s.inner;\n";
+    text +=
+        "for (Index r = first; r < last; ++r) {\n"
+        "const Index row = hr_kept(&s, k) + hr_reduced(&s, r), done = r * s.inner;\n"
+        "const Index begin = 0, stop = s.inner;\n";
   text +=
       "for (Index b = begin; b < stop; b += 4096) {\n"
       "const Index e = min(b + 4096, stop);\n"
@@ -85,8 +88,8 @@ std::string cpu_rows(const Folding& f, const Runs& runs) {
       "_Pragma(\"unroll\")\nfor (int l = 0; l < 32; ++l)\n" +
       folded(f, "row + j + l", "done + j + l", "lanes[l]") +
       "}\n"
-      "for (int half = 16; half; half /= 2)\n"
-      "for (int l = 0; l < half; ++l) lanes[l] = hr_fold(lanes[l], lanes[l + half]);\n"
+      "for (int step = 16; step; step /= 2)\n"
+      "for (int l = 0; l < step; ++l) lanes[l] = hr_fold(lanes[l], lanes[l + step]);\n"
       "acc = lanes[0];\n"
       "}\n"
       "for (; j < e; ++j)\n" +
@@ -104,30 +107,46 @@ std::string cpu_columns(const Folding& f) {
   const auto strip = [&](const std::string& columns) {
     return "for (Index b = first; b < last; b += 128) {\n"
            "const Index e = min(b + 128, last);\n"
-           "for (Index c = 0; c < " + columns + "; ++c) acc[c] = hr_start();\n"
+           "for (Index c = 0; c < " +
+           columns +
+           "; ++c) acc[c] = hr_start();\n"
            "for (Index r = b; r < e; ++r) {\n"
            "const Index row = begin + hr_reduced(&s, r), nth_row = r;\n"
            "_Pragma(\"clang loop vectorize(assume_safety)\")\n"
-           "for (Index c = 0; c < " + columns + "; ++c) {\nconst Index k = k0 + c;\n" +
+           "for (Index c = 0; c < " +
+           columns + "; ++c) {\nconst Index k = k0 + c;\n" +
            folded(f, "row + c", "nth_row", "acc[c]") +
            "}\n}\n"
-           "for (Index c = 0; c < " + columns +
+           "for (Index c = 0; c < " +
+           columns +
            "; ++c) sums[c] = hr_fold_totals(sums[c], hr_total(acc[c]));\n"
            "}\n";
   };
-  return "const Index strips = (s.inner + " + width + " - 1) / " + width + ";\n"
+  return "const Index strips = (s.inner + " + width + " - 1) / " + width +
+         ";\n"
          "const Index item = get_global_id(0), part = item / (strips * s.kept);\n"
-         "const Index strip = item % (strips * s.kept), column = strip % strips * " + width + ";\n"
-         "const Index width = min(s.inner - column, (Index)" + width + ");\n"
+         "const Index strip = item % (strips * s.kept), column = strip % strips * " +
+         width +
+         ";\n"
+         "const Index width = min(s.inner - column, (Index)" +
+         width +
+         ");\n"
          "const Index k0 = strip / strips * s.inner + column;\n"
          "const Index begin = hr_kept(&s, strip / strips) + column;\n"
          "const Index first = part * s.segment, last = min(first + s.segment, s.reduced);\n"
-         "Acc acc[" + width + "];\nTotal sums[" + width + "];\n"
-         "for (Index c = 0; c < " + width + "; ++c) sums[c] = hr_total(hr_start());\n"
-         "if (width == " + width + ") {\n" + strip(width) + "} else {\n" + strip("width") + "}\n"
+         "Acc acc[" +
+         width + "];\nTotal sums[" + width +
+         "];\n"
+         "for (Index c = 0; c < " +
+         width +
+         "; ++c) sums[c] = hr_total(hr_start());\n"
+         "if (width == " +
+         width + ") {\n" + strip(width) + "} else {\n" + strip("width") +
+         "}\n"
          "for (Index c = 0; c < width; ++c) {\n"
          "const Index k = part * s.kept * s.inner + k0 + c;\n"
-         "const Total total = sums[c];\n" + f.finish + "}\n}\n";
+         "const Total total = sums[c];\n" +
+         f.finish + "}\n}\n";
 }
 
 // ---- GPUs ---------------------------------------------------------------------------------------
@@ -136,9 +155,9 @@ std::string cpu_columns(const Folding& f) {
 std::string gpu_loop(const Folding& f, const std::string& begin, const std::string& end,
                      const std::string& step, const std::string& declare, const char* at,
                      const char* nth) {
-  std::string text = "Acc acc = hr_start(), acc1 = acc, acc2 = acc, acc3 = acc;\n{\nIndex e = " +
-                     begin + ";\n" + "for (; e + 3 * " + step + " < " + end + "; e += 4 * " + step +
-                     ") {\n";
+  std::string text =
+      "Acc acc = hr_start(), acc1 = acc, acc2 = acc, acc3 = acc;\n{\nIndex e = " + begin + ";\n" +
+      "for (; e + 3 * " + step + " < " + end + "; e += 4 * " + step + ") {\n";
   static const char* const accs[] = {"acc", "acc1", "acc2", "acc3"};
   for (int i = 0; i < 4; ++i)
     text += "{ const Index i = e + " + number(i) + " * " + step + ";\n" + declare +
@@ -153,7 +172,9 @@ std::string gpu_rows(const Folding& f, const Runs& runs, int64_t group) {
   const std::string items = number(group), results = number(kGpuGroup / group);
   std::string text =
       "const int lane = get_local_id(0), slot = get_local_id(1);\n"
-      "const Index number = get_group_id(0) * " + results + " + slot;\n"
+      "const Index number = get_group_id(0) * " +
+      results +
+      " + slot;\n"
       "const int inside = number < s.kept * s.segments;\n"
       "const Index k = inside ? number / s.segments : 0, part = inside ? number % s.segments : 0;\n"
       "const Index base = hr_kept(&s, k);\n";
@@ -161,18 +182,22 @@ std::string gpu_rows(const Folding& f, const Runs& runs, int64_t group) {
     text += "const Index first = part * s.segment, last = min(first + s.segment, s.inner);\n" +
             gpu_loop(f, "first + lane", "last", items, "", "base + i", "i");
   } else {
-    text += "const Index first = part * s.segment * s.inner;\n"
-            "const Index last = min((part + 1) * s.segment, s.reduced) * s.inner;\n" +
-            gpu_loop(f, "first + lane", "last", items, "const Index r = i / s.inner;\n",
-                     "base + hr_reduced(&s, r) + i - r * s.inner", "i");
+    text +=
+        "const Index first = part * s.segment * s.inner;\n"
+        "const Index last = min((part + 1) * s.segment, s.reduced) * s.inner;\n" +
+        gpu_loop(f, "first + lane", "last", items, "const Index r = i / s.inner;\n",
+                 "base + hr_reduced(&s, r) + i - r * s.inner", "i");
   }
   text += "Total sum = hr_total(acc);\n";
   if (group > 1) {
-    text += "local Total sums[" + results + "][" + items + "];\nsums[slot][lane] = sum;\n"
-            "for (int half = " + items + " / 2; half; half /= 2) {\n"
+    text += "local Total sums[" + results + "][" + items +
+            "];\nsums[slot][lane] = sum;\n"
+            "for (int step = " +
+            items +
+            " / 2; step; step /= 2) {\n"
             "barrier(CLK_LOCAL_MEM_FENCE);\n"
-            "if (lane < half) sums[slot][lane] = "
-            "hr_fold_totals(sums[slot][lane], sums[slot][lane + half]);\n}\n"
+            "if (lane < step) sums[slot][lane] = "
+            "hr_fold_totals(sums[slot][lane], sums[slot][lane + step]);\n}\n"
             "sum = sums[slot][0];\n";
   }
   return text + "if (inside && lane == 0) {\nconst Index k = number;\nconst Total total = sum;\n" +
@@ -182,18 +207,25 @@ std::string gpu_rows(const Folding& f, const Runs& runs, int64_t group) {
 std::string gpu_columns(const Folding& f) {
   const std::string width = number(kGpuColumns), height = number(kGpuRows);
   return "const int x = get_local_id(0), y = get_local_id(1);\n"
-         "const Index strips = (s.inner + " + width + " - 1) / " + width + ";\n"
+         "const Index strips = (s.inner + " +
+         width + " - 1) / " + width +
+         ";\n"
          "const Index strip = get_group_id(0), part = get_group_id(1);\n"
-         "const Index column = strip % strips * " + width + " + x;\n"
+         "const Index column = strip % strips * " +
+         width +
+         " + x;\n"
          "const int inside = column < s.inner;\n"
          "const Index k = strip / strips * s.inner + (inside ? column : 0);\n"
          "const Index base = hr_kept(&s, strip / strips) + (inside ? column : 0);\n"
          "const Index first = part * s.segment, last = min(first + s.segment, s.reduced);\n" +
          gpu_loop(f, "first + y", "last", height, "", "base + hr_reduced(&s, i)", "i") +
-         "local Total sums[" + height + "][" + width + "];\nsums[y][x] = hr_total(acc);\n"
-         "for (int half = " + height + " / 2; half; half /= 2) {\n"
+         "local Total sums[" + height + "][" + width +
+         "];\nsums[y][x] = hr_total(acc);\n"
+         "for (int step = " +
+         height +
+         " / 2; step; step /= 2) {\n"
          "barrier(CLK_LOCAL_MEM_FENCE);\n"
-         "if (y < half) sums[y][x] = hr_fold_totals(sums[y][x], sums[y + half][x]);\n}\n"
+         "if (y < step) sums[y][x] = hr_fold_totals(sums[y][x], sums[y + step][x]);\n}\n"
          "if (inside && y == 0) {\nconst Index result = k;\n{\n"
          "const Index k = part * s.kept * s.inner + result;\nconst Total total = sums[0][x];\n" +
          f.finish + "}\n}\n}\n";

@@ -51,12 +51,11 @@ hr_code plan_softmax(hr_request* r, SoftmaxPlan plan) {
     r->compute = plan.rows && plan.way >= kDense ? compute_no_classes : compute_nothing;
     return HR_OK;
   }
-  std::string defines = "-DWAY=" + std::to_string(plan.way) + " -DT=" + storage_type(dtype) +
-                        " -DC=" + value_type(dtype) + " \"-DLOAD(x)=" + loaded(dtype, "x") +
-                        "\" \"-DSTORE(x)=" + stored(dtype, "x") + "\"";
+  std::string defines = "-DWAY=" + std::to_string(plan.way) + value_option(dtype);
   if (plan.way == kSparse) defines += std::string(" -DINDEX=") + storage_type(r->inputs[1]->dtype);
   if (device.traits.is_cpu) {
-    const int64_t share = std::max<int64_t>(4096 / plan.n, plan.rows / (8 * device.traits.compute_units));
+    const int64_t share =
+        std::max<int64_t>(4096 / plan.n, plan.rows / (8 * device.traits.compute_units));
     plan.per_item = std::max<int64_t>(1, share);
     plan.grid = Grid::of(size_t((plan.rows + plan.per_item - 1) / plan.per_item), 1);
   } else {
