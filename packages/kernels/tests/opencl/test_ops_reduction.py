@@ -118,5 +118,5 @@ def test_l2_loss(device: Device, n: int) -> None:
 
 
 def test_bad_axes_are_named(device: Device) -> None:
-    with pytest.raises(Exception, match="axis 2 is out of range for rank 2"):
+    with pytest.raises(Exception, match="axis 2 is outside of"):
         run_kernel("Sum", np.zeros((2, 2), np.float32), np.int32([2]), device=device)

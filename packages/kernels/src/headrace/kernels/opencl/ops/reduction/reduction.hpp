@@ -32,6 +32,7 @@ struct Folding {
   std::string value;
   // Statements that store result `k`, `total`; s.folded elements were folded.
   std::string finish;
+  int64_t number = 0;  // s.number, for value and finish
   int64_t total_size;
 };
 
@@ -51,7 +52,7 @@ struct Runs {
 // reduced dimension gets a reduced run of 1.
 Runs runs_of(int32_t rank, const int64_t* dims, const bool* reduced);
 
-// Sets plan and compute, and takes `workspace` bytes more of the workspace than there are.
+// Sets plan and compute; takes what it needs of the workspace from where that ends.
 hr_code plan_reduction(hr_request* request, const Folding& folding, const Runs& runs);
 
 // The same as a part of a plan of several launches.

@@ -30,7 +30,7 @@ Split split_of(const Traits& traits, const Runs& runs) {
           ? results
           : results / runs.inner * divided(runs.inner, traits.is_cpu ? kCpuColumns : kGpuColumns);
   Split split{1, parts, 1};
-  if (units < items) {
+  if (units < items && parts > 1) {
     const int64_t by_size = parts * step / fewest;
     split.segments = std::max<int64_t>(1, std::min({divided(items, units), by_size, parts}));
     split.segment = divided(parts, split.segments);
@@ -60,7 +60,7 @@ std::string add_stage(Device& device, const Folding& folding, const Runs& runs, 
   ReductionStage stage{};
   stage.memory = folding.memory;
   stage.wide_sizes = {runs.kept,     runs.reduced,   runs.inner, split.segments,
-                      split.segment, split.per_item, folded};
+                      split.segment, split.per_item, folded,     folding.number};
   const auto add = [&](const int64_t* values, int32_t n) {
     stage.wide_sizes.insert(stage.wide_sizes.end(), values, values + n);
   };

@@ -7,7 +7,8 @@ std::string number(int64_t n) { return std::to_string(n); }
 
 std::string sizes_struct(const Runs& runs) {
   std::string text =
-      "typedef struct {\n  Index kept, reduced, inner, segments, segment, per_item, folded;\n";
+      "typedef struct {\n  Index kept, reduced, inner, segments, segment, per_item, folded, "
+      "number;\n";
   if (runs.kept_rank)
     text += "  Index kept_dims[" + number(runs.kept_rank) + "], kept_strides[" +
             number(runs.kept_rank) + "];\n";
