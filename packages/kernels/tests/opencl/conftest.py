@@ -1,21 +1,30 @@
-"""Runs kernels of the OpenCL library on the first device, a CPU's unless there is a GPU."""
+"""Selects all OpenCL devices, and keeps compiled programs out of the user's cache."""
 
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("HEADRACE_OPENCL_DEVICES", "all")
+sys.path.insert(0, str(Path(__file__).parent))
 
-from kernel_harness import Device, Library  # noqa: E402
+os.environ.setdefault("HEADRACE_OPENCL_DEVICES", "all")
+_cache = tempfile.TemporaryDirectory(prefix="headrace_opencl_cache_")
+os.environ["HEADRACE_CACHE_DIR"] = _cache.name
+
+from opencl_device import Device, devices_of  # noqa: E402
+
+from headrace.kernels import opencl  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def device() -> Device:
-    from headrace.kernels import opencl
-
-    found = Library(opencl.capsule()).devices()
+def device() -> Iterator[Device]:
+    """The first OpenCL device; the test is skipped where there is none."""
+    found = devices_of(opencl.capsule())
     if not found:
-        pytest.skip("no OpenCL device works here")
-    return found[0]
+        pytest.skip("no OpenCL device works here: install pocl-opencl-icd")
+    yield found[0]

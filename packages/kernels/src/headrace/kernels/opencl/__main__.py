@@ -11,7 +11,6 @@ from typing import Any
 
 from headrace.kernels.opencl import _table
 
-
 NO_DEVICES = """\
 No OpenCL devices: install the driver of a GPU, which puts an .icd file into /etc/OpenCL/vendors, or
 pocl-opencl-icd for the CPU."""

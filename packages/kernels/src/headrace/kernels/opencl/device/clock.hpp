@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace hr::cl {
@@ -14,23 +15,26 @@ inline int64_t system_time_ns() {
   return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
 }
 
-// How far the system clock is ahead of a device's. A command's time of enqueueing is known on both:
-// on the system's as an interval, the shorter the more exact.
+// How far the system clock is ahead of a device's. The device notes when a command is enqueued, and
+// the host when the call began and ended: each command bounds the difference from both sides.
 class DeviceClock {
  public:
-  // The device recorded `queued` for a call that began and ended at these times.
+  // The device noted `queued` for a call between these times of the system clock.
   void observe(int64_t before, int64_t after, uint64_t queued) {
-    const int64_t width = after - before;
-    // Clocks drift: after a second a less exact offset is better than an old one.
-    if (observed_ && width > width_ && before - observed_ < 1000000000) return;
-    offset_ = before + width / 2 - int64_t(queued);
-    width_ = width;
-    observed_ = before;
+    const int64_t least = before - int64_t(queued), most = after - int64_t(queued);
+    least_ = std::max(least_, least);
+    most_ = std::min(most_, most);
+    if (least_ <= most_) return;
+    // The clocks have drifted, or one was set.
+    least_ = least;
+    most_ = most;
   }
-  int64_t system_time(uint64_t device_time) const { return int64_t(device_time) + offset_; }
+  int64_t system_time(uint64_t device_time) const {
+    return int64_t(device_time) + least_ + (most_ - least_) / 2;
+  }
 
  private:
-  int64_t offset_ = 0, width_ = 0, observed_ = 0;
+  int64_t least_ = INT64_MIN / 2, most_ = INT64_MAX / 2;
 };
 
 }  // namespace hr::cl
