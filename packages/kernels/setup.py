@@ -26,6 +26,7 @@ from sibling_backend import Build, formats_requirement  # noqa: E402
 KERNELS = SRC / "headrace" / "kernels"
 CPU = KERNELS / "cpu"
 OPENCL = KERNELS / "opencl"
+LIBRARY = KERNELS / "library"  # what both compiled libraries contain
 CPU_TABLE, OPENCL_TABLE = "headrace.kernels.cpu._table", "headrace.kernels.opencl._table"
 ONEDNN = (sys.platform, platform.machine()) == ("linux", "x86_64")
 ONEDNN = ONEDNN and os.environ.get("HEADRACE_ONEDNN") != "0"
@@ -97,7 +98,7 @@ def licence_notices(name: str) -> list[Path]:
 
 
 def cpu_table() -> list[Extension]:
-    sources = sorted(CPU.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
+    sources = sorted(CPU.rglob("*.cpp")) + sorted(LIBRARY.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
     if not sources:
         return []
     onednn = "1" if ONEDNN else "0"
@@ -133,7 +134,7 @@ def opencl_table() -> list[Extension]:
     return [
         Extension(
             OPENCL_TABLE,
-            [str(path) for path in sources],
+            [str(path) for path in sources + sorted(LIBRARY.rglob("*.cpp"))],
             language="c++",
             extra_compile_args=["-std=c++17", "-O2", "-fvisibility=hidden", "-pthread"],
             extra_link_args=["-pthread", *(["-ldl"] if sys.platform == "linux" else [])],

@@ -4,7 +4,7 @@
 #include "loops/unary_loops.hpp"
 #include "math/arithmetic.hpp"
 #include "math/vector_math.hpp"
-#include "ops/activations/selu.hpp"
+#include "library/elementwise/selu.hpp"
 
 namespace hr {
 namespace {

@@ -3,10 +3,11 @@
 #include <cmath>
 
 #include "library/attributes.hpp"
+#include "library/random/random_state.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
-#include "math/random_state.hpp"
+#include "math/philox.hpp"
 #include "math/special_functions.hpp"
 #include "processor/parallel.hpp"
 

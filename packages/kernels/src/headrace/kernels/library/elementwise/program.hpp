@@ -3,13 +3,13 @@
 // Each line is "Op target operand...". Operands are inputs i0, i1, ..., earlier targets t0, t1, ...
 // and constants c<number>; "Cast target operand dtype" names the dtype to cast to. The last target
 // is the result. _FusedReduction ends the program with a line such as "Sum o t3".
-#ifndef HEADRACE_CPU_ELEMENTWISE_FUSED_PROGRAM_HPP
-#define HEADRACE_CPU_ELEMENTWISE_FUSED_PROGRAM_HPP
+#ifndef HEADRACE_LIBRARY_ELEMENTWISE_PROGRAM_HPP
+#define HEADRACE_LIBRARY_ELEMENTWISE_PROGRAM_HPP
 
 #include <string>
 #include <vector>
 
-#include "ops/elementwise/fused/instructions.hpp"
+#include "library/elementwise/instruction_table.hpp"
 
 namespace hr::fused {
 
@@ -19,9 +19,8 @@ struct Operand {
 };
 
 struct Step {
-  const char* name;    // of the instruction
-  const Loops* loops;  // null: a cast
-  Loop cast;
+  const Instruction* instruction;
+  Rep rep;  // of the last operand
   int32_t operands;
   Operand operand[kMostOperands];
   hr_dtype result;  // of temporary `target`

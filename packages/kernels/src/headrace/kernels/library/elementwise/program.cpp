@@ -1,5 +1,5 @@
 // Reads and validates programs of elementwise ops. Execution relies on this and checks nothing.
-#include "ops/elementwise/fused/program.hpp"
+#include "library/elementwise/program.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -119,11 +119,12 @@ class Reader {
     const Rep rep = rep_of(dtype);
     if (rep == kReps) return "the op is not known for that dtype";
     const bool casts = instruction.kind == kCast;
-    if (!casts && (!instruction.by_rep[rep] || is_narrow_integer(dtype)))
+    if (!casts && (!holds(instruction.set, rep) || is_narrow_integer(dtype)))
       return "the op is not known for that dtype";
     if (casts && (rep_of(to) == kReps || is_narrow_integer(to))) return "no cast to that dtype";
     Step step{};
-    step.name = instruction.name;
+    step.instruction = &instruction;
+    step.rep = rep;
     step.operands = instruction.operands;
     for (int k = 0; k < step.operands; ++k) {
       step.operand[k] = operands[k];
@@ -131,8 +132,6 @@ class Reader {
         program_->constants[size_t(operands[k].index)].dtype =
             instruction.takes_number && is_rounded(dtype) ? HR_FLOAT : dtype;
     }
-    step.loops = casts ? nullptr : instruction.by_rep[rep];
-    step.cast = casts ? cast_loop(rep, rep_of(to)) : nullptr;
     step.result = casts ? to : instruction.kind == kPredicate ? HR_BOOL : dtype;
     step.rounds = is_rounded(step.result) && !instruction.exact && !(casts && dtype == to);
     push(step);

@@ -1,10 +1,11 @@
 // The generator of a random op. A session keeps one per node; concurrent runs share it.
-#pragma once
+#ifndef HEADRACE_LIBRARY_RANDOM_RANDOM_STATE_HPP
+#define HEADRACE_LIBRARY_RANDOM_RANDOM_STATE_HPP
 
 #include <mutex>
 
 #include "headrace/kernel.h"
-#include "math/philox.hpp"
+#include "library/random/philox.hpp"
 
 namespace hr {
 
@@ -39,3 +40,5 @@ constexpr uint64_t kReservedBlocks = 256;
 Philox stateless_stream(const hr_tensor* seed);
 
 }  // namespace hr
+
+#endif
