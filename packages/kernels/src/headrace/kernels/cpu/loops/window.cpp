@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "table/attributes.hpp"
-#include "table/shapes.hpp"
+#include "library/attributes.hpp"
+#include "library/shapes.hpp"
 
 namespace hr {
 

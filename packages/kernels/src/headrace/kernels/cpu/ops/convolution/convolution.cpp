@@ -2,11 +2,11 @@
 #include <cstring>
 #include <memory>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
 #include "loops/via_float.hpp"
 #include "ops/convolution/convolution_plan.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
 
 namespace hr {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "gemm/epilogue.hpp"
+#include "library/shapes.hpp"
 #include "ops/convolution/convolution_loops.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/shapes.hpp"
 #if HR_WITH_ONEDNN
 #include "onednn/primitives.hpp"
 #endif

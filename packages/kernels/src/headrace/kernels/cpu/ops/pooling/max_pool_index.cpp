@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/narrow_floats.hpp"
 #include "ops/pooling/max_pool_lanes.hpp"
 #include "ops/pooling/pooling_loops.hpp"
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -3,18 +3,18 @@
 #include <memory>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "loops/via_float.hpp"
 #include "ops/pooling/max_pool_lanes.hpp"
 #include "ops/pooling/pooling_loops.hpp"
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

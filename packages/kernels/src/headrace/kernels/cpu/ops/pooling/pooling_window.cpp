@@ -1,7 +1,7 @@
 // Reads the windows of pooling nodes.
 #include "ops/pooling/pooling_window.hpp"
 
-#include "table/attributes.hpp"
+#include "library/attributes.hpp"
 
 namespace hr {
 

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "math/random_state.hpp"
 #include "math/special_functions.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

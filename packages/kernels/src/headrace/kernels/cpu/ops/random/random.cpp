@@ -5,12 +5,12 @@
 #include <random>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "math/random_state.hpp"
 #include "processor/parallel.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 

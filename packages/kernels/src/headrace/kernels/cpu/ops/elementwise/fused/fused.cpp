@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "ops/elementwise/fused/plan.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace fused {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "library/shapes.hpp"
 #include "ops/elementwise/fused/pairs.hpp"
-#include "table/shapes.hpp"
 
 namespace hr::fused {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
 
 namespace hr::fused {
 namespace {

@@ -1,6 +1,6 @@
 // The catalogue's names of element types, for messages.
-#ifndef HEADRACE_CPU_TABLE_DTYPE_NAMES_HPP
-#define HEADRACE_CPU_TABLE_DTYPE_NAMES_HPP
+#ifndef HEADRACE_LIBRARY_DTYPE_NAMES_HPP
+#define HEADRACE_LIBRARY_DTYPE_NAMES_HPP
 
 #include "headrace/kernel.h"
 

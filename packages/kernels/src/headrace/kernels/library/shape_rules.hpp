@@ -1,9 +1,9 @@
 // The shape rules of the catalogue, for prepare functions.
-#ifndef HEADRACE_CPU_TABLE_SHAPE_RULES_HPP
-#define HEADRACE_CPU_TABLE_SHAPE_RULES_HPP
+#ifndef HEADRACE_LIBRARY_SHAPE_RULES_HPP
+#define HEADRACE_LIBRARY_SHAPE_RULES_HPP
 
 #include "headrace/shape_rules.h"
-#include "table/shapes.hpp"
+#include "library/shapes.hpp"
 
 namespace hr {
 

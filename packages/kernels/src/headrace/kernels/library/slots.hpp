@@ -1,11 +1,11 @@
 // Access to the values of variables: pinned for reading, locked for writing. The dtype is checked,
 // because a node that reaches a variable by its handle may declare another one.
-#ifndef HEADRACE_CPU_TABLE_SLOTS_HPP
-#define HEADRACE_CPU_TABLE_SLOTS_HPP
+#ifndef HEADRACE_LIBRARY_SLOTS_HPP
+#define HEADRACE_LIBRARY_SLOTS_HPP
 
 #include "headrace/kernel.h"
-#include "processor/parallel.hpp"
-#include "table/dtype_names.hpp"
+#include "library/dtype_names.hpp"
+#include "library/variable_updates.hpp"
 
 namespace hr {
 

@@ -1,6 +1,6 @@
 // Compares, sets and prints shapes, and reads integers of shape-like inputs.
-#ifndef HEADRACE_CPU_TABLE_SHAPES_HPP
-#define HEADRACE_CPU_TABLE_SHAPES_HPP
+#ifndef HEADRACE_LIBRARY_SHAPES_HPP
+#define HEADRACE_LIBRARY_SHAPES_HPP
 
 #include <algorithm>
 #include <cstdint>

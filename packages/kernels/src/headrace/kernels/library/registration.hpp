@@ -9,8 +9,8 @@
 //
 // and needs no other registration. One registration covers all dtypes of its constraint; prepare
 // chooses the function for what dtype and shapes decide (hr_request.compute).
-#ifndef HEADRACE_CPU_TABLE_REGISTRATION_HPP
-#define HEADRACE_CPU_TABLE_REGISTRATION_HPP
+#ifndef HEADRACE_LIBRARY_REGISTRATION_HPP
+#define HEADRACE_LIBRARY_REGISTRATION_HPP
 
 #include <initializer_list>
 #include <vector>
@@ -52,6 +52,19 @@ struct KernelRegistration : hr_kernel {
     ((changed.reuse_inputs |= uint64_t(1) << arguments), ...);
     return changed;
   }
+  // Arguments of kernels of devices that compute reads in host memory, besides those that are
+  // always there: strings, resources, variants, references, constant and value inputs.
+  template <class... Ints> constexpr KernelRegistration host(Ints... arguments) const {
+    KernelRegistration changed = *this;
+    ((changed.hr_kernel::host_inputs |= uint64_t(1) << arguments), ...);
+    return changed;
+  }
+  // Outputs that compute writes in host memory.
+  template <class... Ints> constexpr KernelRegistration outputs_on_host(Ints... arguments) const {
+    KernelRegistration changed = *this;
+    ((changed.hr_kernel::host_outputs |= uint64_t(1) << arguments), ...);
+    return changed;
+  }
   constexpr KernelRegistration with_state(hr_code (*make)(hr_node*, void**),
                                           void (*end)(void*)) const {
     KernelRegistration changed = *this;
@@ -72,11 +85,11 @@ inline hr_code no_compute(hr_ctx* ctx, void*, void*, const hr_tensor* const*, hr
   return hr_ctx_fail(ctx, HR_INTERNAL, "prepare chose no compute function");
 }
 
+// The kernel table of the library fills in the type of its devices.
 constexpr KernelRegistration kernel(const char* op, const char* constraint, Prepare prepare,
                                     hr_compute compute = no_compute) {
   KernelRegistration made{};
   made.op = op;
-  made.device_type = "CPU";
   made.constraint = constraint;
   made.prepare = prepare;
   made.compute = compute;

@@ -1,6 +1,6 @@
 // Reads strings and lists among the attributes of a node.
-#ifndef HEADRACE_CPU_TABLE_ATTRIBUTES_HPP
-#define HEADRACE_CPU_TABLE_ATTRIBUTES_HPP
+#ifndef HEADRACE_LIBRARY_ATTRIBUTES_HPP
+#define HEADRACE_LIBRARY_ATTRIBUTES_HPP
 
 #include <cstdint>
 #include <string_view>

@@ -1,12 +1,12 @@
 // Reads and writes string tensors.
-#ifndef HEADRACE_CPU_TABLE_TEXT_HPP
-#define HEADRACE_CPU_TABLE_TEXT_HPP
+#ifndef HEADRACE_LIBRARY_TEXT_HPP
+#define HEADRACE_LIBRARY_TEXT_HPP
 
 #include <string>
 #include <string_view>
 
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 
 namespace hr {
 
