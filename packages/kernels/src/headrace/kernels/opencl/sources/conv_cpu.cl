@@ -4,24 +4,38 @@
 //
 // The product sums over `depth` channels of each tap of the filter. The channels of a pixel are
 // contiguous, so a row of the operand is a pointer per tap; a tap outside of the image is zeros.
-// PATCH, for few channels: the windows of a block of pixels are first copied to scratch. All taps
-// of a row of the filter fit into KC.
+// INSIDE, for few channels: no tap is outside (the image comes padded), and an element of a window
+// lies at a distance from the pixel that is the same for all pixels.
 
+#define TAPS 128  // in scratch at a time
+#define OUTSIDE (-(1 << 29))
 #define ITSELF(q) q
+#define OF_WINDOW(q) distance[q]
 
-// Grid: column panels, row tiles, groups times phases. end: elements of `from`.
+typedef struct {
+  int y, x;    // from the pixel's origin
+  int filter;  // the tap's number
+} tap;
+
+typedef struct {
+  int y, x;   // of tap (0, 0), perhaps outside of the image
+  long from;  // its place in the operand
+  long to;    // the pixel's place in the result
+} pixel;
+
+// Grid: column panels, row tiles, groups times phases.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
-    TENSOR(const T, from_), TENSOR(const T, filter_), TENSOR(T, to_), long end, int batch, int in_h, int in_w,
-    int in_pitch, int depth, int out_h, int out_w, int out_pitch, int columns, int size_h,
+    TENSOR(const T, from_), TENSOR(const T, filter_), TENSOR(T, to_), int batch, int in_h,
+    int in_w, int in_pitch, int depth, int out_h, int out_w, int out_pitch, int columns, int size_h,
     int size_w, int stride_h, int stride_w, int low_h, int low_w, int dilation_h, int dilation_w,
     int rows) {
   __local real panel[KC * NR] __attribute__((aligned(64)));
   __local real sums[MC * NR] __attribute__((aligned(64)));
-  __local pixel pixels[MC];
-  __local tap taps[TAPS];
-#ifdef PATCH
-  __local T patch[MR * (KC + LANES)] __attribute__((aligned(64)));
+  __local pixel pixels[MC + MR];
+#ifdef INSIDE
+  __local int distance[KC];
 #else
+  __local tap taps[TAPS];
   __local T zeros[KC] __attribute__((aligned(64)));
   for (int q = 0; q < KC; ++q) zeros[q] = 0;
 #endif
@@ -43,15 +57,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
   const int count = min(rows, m - i0);
   const int j0 = get_group_id(0) * NR, width = min(NR, columns - j0);
   reader from = AT(const T, from_) + group * depth;
-  pointer to = AT(T, to_) + group * columns + j0;
+  pointer result = AT(T, to_) + (group * columns + j0);
 #ifdef TO_INPUT
-  reader filter = AT(const T, filter_) + group * depth + (long)j0 * in_pitch;
+  reader filter = AT(const T, filter_) + (group * depth + (long)j0 * in_pitch);
 #else
-  reader filter = AT(const T, filter_) + group * columns + j0;
-#endif
-
-#ifdef PATCH
-  const image in = {in_h, in_w, in_pitch, depth, end - group * depth};
+  reader filter = AT(const T, filter_) + (group * columns + j0);
 #endif
 
   {
@@ -67,54 +77,82 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
         if (++y == high) y = 0, ++n;
       }
     }
-    for (int i = count; i < up_to_multiple(count, MR); ++i) pixels[i].y = OUTSIDE;
+    for (int i = count; i < count + MR; ++i) {
+      pixels[i] = pixels[count - 1];
+#ifndef INSIDE
+      pixels[i].y = OUTSIDE;
+#endif
+    }
   }
 
+#ifdef INSIDE
+  const int length = size_h * size_w * depth;
+  int ky = 0, kx = 0, c = 0;
+  for (int k0 = 0; k0 < length; k0 += KC) {
+    const int deep = min(KC, length - k0);
+    for (int q = 0; q < deep; ++q) {
+      distance[q] = (ky * dilation_h * in_w + kx * dilation_w) * in_pitch + c;
+      if (++c == depth) {
+        c = 0;
+        if (++kx == size_w) kx = 0, ++ky;
+      }
+    }
+    pack_rows(filter + (long)k0 * out_pitch, out_pitch, deep, width, panel);
+    for (int i = 0; i < count; i += MR) {
+      block sum;
+      clear(&sum);
+      reader at[MR];
+      pointer to[MR];
+#pragma unroll
+      for (int r = 0; r < MR; ++r) {
+        at[r] = from + pixels[i + r].from;
+        to[r] = result + pixels[i + r].to;
+      }
+      MULTIPLY(&sum, at, deep, panel, OF_WINDOW)
+      if (k0 + KC < length) keep(&sum, sums + i * NR, k0 == 0);
+      else store_block(&sum, sums + i * NR, k0 == 0, count - i, width, to);
+    }
+  }
+#else
   bool first = true;
   int next = 0;
-  while (next < size_h * size_w) {
-#ifdef TO_INPUT
+  const int all = size_h * size_w;
+  while (next < all) {
     int n_taps = 0;
-    for (; next < size_h * size_w && n_taps < TAPS; ++next) {
+    for (; next < all && n_taps < TAPS; ++next) {
       const int ky = next / size_w * dilation_h, kx = next % size_w * dilation_w;
+#ifdef TO_INPUT
       const int y = phase_y + low_h - ky, x = phase_x + low_w - kx;
       if (y % stride_h || x % stride_w) continue;
       taps[n_taps].y = y / stride_h;
       taps[n_taps].x = x / stride_w;
+#else
+      taps[n_taps].y = ky;
+      taps[n_taps].x = kx;
+#endif
       taps[n_taps++].filter = next;
     }
-#else
-    const int n_taps = list_taps(next, size_h, size_w, dilation_h, dilation_w, taps);
-    next += n_taps;
-#endif
     for (int c0 = 0; c0 < depth; c0 += KC) {
       const int deep = min(KC, depth - c0), at_once = KC / deep;
       for (int t0 = 0; t0 < n_taps; t0 += at_once) {
         const int t1 = min(n_taps, t0 + at_once);
         for (int t = t0; t < t1; ++t) {
 #ifdef TO_INPUT
-          pack_columns(filter + (long)taps[t].filter * columns * in_pitch + c0, in_pitch, deep,
+          pack_columns(filter + ((long)taps[t].filter * columns * in_pitch + c0), in_pitch, deep,
                        width, panel + (t - t0) * deep * NR);
 #else
           pack_rows(filter + ((long)taps[t].filter * depth + c0) * out_pitch, out_pitch, deep,
                     width, panel + (t - t0) * deep * NR);
 #endif
         }
+        const bool last = next == all && c0 + KC >= depth && t1 == n_taps;
         for (int i = 0; i < count; i += MR) {
           block sum;
           clear(&sum);
-          reader at[MR];
-#ifdef PATCH
-#pragma unroll
-          for (int r = 0; r < MR; ++r) {
-            copy_window(from, &in, pixels[i + r], taps, t0, t1, patch + r * (KC + LANES));
-            at[r] = AS_READER(patch + r * (KC + LANES));
-          }
-          MULTIPLY(&sum, at, (t1 - t0) * deep, panel, ITSELF)
-#else
           for (int t = t0; t < t1; ++t) {
             const int ty = taps[t].y, tx = taps[t].x;
             const long shift = ((long)ty * in_w + tx) * in_pitch + c0;
+            reader at[MR];
 #pragma unroll
             for (int r = 0; r < MR; ++r) {
               const int y = pixels[i + r].y + ty, x = pixels[i + r].x + tx;
@@ -123,15 +161,40 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
             }
             MULTIPLY(&sum, at, deep, panel + (t - t0) * deep * NR, ITSELF)
           }
-#endif
-          keep(&sum, sums + i * NR, first);
+          if (last) {
+            pointer to[MR];
+#pragma unroll
+            for (int r = 0; r < MR; ++r) to[r] = result + pixels[i + r].to;
+            store_block(&sum, sums + i * NR, first, count - i, width, to);
+          } else {
+            keep(&sum, sums + i * NR, first);
+          }
         }
         first = false;
       }
     }
+    if (n_taps == 0 && next == all) {  // the phase meets no tap, or none of the last ones
+      for (int i = 0; i < count; ++i) {
+        if (first) store_zeros(width, result + pixels[i].to);
+        else
+          for (int j = 0; j < width; ++j) STORE1(sums[i * NR + j], result + pixels[i].to, j);
+      }
+    }
   }
-  if (first) {  // a phase that meets no tap
-    for (int i = 0; i < count * NR; ++i) sums[i] = 0;
+#endif
+}
+
+// Copies an image into one that is larger by zeros, or smaller. Grid: lines of the result.
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pad_image(
+    TENSOR(const T, from_), TENSOR(T, to_), int in_h, int in_w, int depth, int out_h, int out_w,
+    int low_h, int low_w) {
+  const int line = get_group_id(0), y = line % out_h - low_h;
+  pointer to = AT(T, to_) + (long)line * out_w * depth;
+  const int begin = min(low_w, out_w) * depth, end = min(low_w + in_w, out_w) * depth;
+  const bool inside = y >= 0 && y < in_h;
+  reader from = AT(const T, from_) + ((long)(line / out_h) * in_h + y) * in_w * depth - begin;
+  for (int i = 0; i < out_w * depth; ++i) {
+    const bool copies = inside && i >= begin && i < end;
+    STORE1(copies ? LOAD1(from, i) : (real)0, to, i);
   }
-  for (int i = 0; i < count; ++i) store_row(sums + i * NR, width, to + pixels[i].to);
 }

@@ -54,6 +54,7 @@ typedef __local real* scratch;
 
 // On a CPU all memory is one: a pointer to scratch can stand where one to a tensor does.
 #define AS_READER(p) ((reader)(uintptr_t)(p))
+#define AS_SCRATCH(p) ((scratch)(uintptr_t)(p))
 
 typedef struct {
   vec at[MR][NV];
@@ -157,11 +158,27 @@ inline void pack_columns(reader from, long ld, int n, int width, scratch panel) 
   }
 }
 
-inline void store_row(scratch row, int width, pointer to) {
-  if (width == NR) {
+// Writes the rows of a finished block: what is in scratch is added unless it is the first part, and
+// the first n rows go to to[], `width` columns of each.
+inline void store_block(const block* sum, scratch sums, bool first, int n, int width,
+                        const pointer* to) {
 #pragma unroll
-    for (int v = 0; v < NV; ++v) STORE(VECTOR(row + v * LANES), to + v * LANES);
-  } else {
-    for (int j = 0; j < width; ++j) STORE1(row[j], to, j);
+  for (int r = 0; r < MR; ++r) {
+    if (r < n) {
+#pragma unroll
+      for (int v = 0; v < NV; ++v) {
+        scratch at = sums + r * NR + v * LANES;
+        const vec value = first ? sum->at[r][v] : VECTOR(at) + sum->at[r][v];
+        if (width == NR) STORE(value, to[r] + v * LANES);
+        else VECTOR(at) = value;
+      }
+      if (width < NR) {
+        for (int j = 0; j < width; ++j) STORE1(sums[r * NR + j], to[r], j);
+      }
+    }
   }
+}
+
+inline void store_zeros(int width, pointer to) {
+  for (int j = 0; j < width; ++j) STORE1((real)0, to, j);
 }
