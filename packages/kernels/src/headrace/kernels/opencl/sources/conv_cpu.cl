@@ -7,6 +7,9 @@
 // INSIDE, for few channels: no tap is outside (the image comes padded), and an element of a window
 // lies at a distance from the pixel that is the same for all pixels.
 
+#include "cpu_block.cl"
+#include "window.cl"
+
 #define TAPS 128  // in scratch at a time
 #define OUTSIDE (-(1 << 29))
 #define ITSELF(q) q
@@ -25,10 +28,10 @@ typedef struct {
 
 // Grid: column panels, row tiles, groups times phases.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
-    TENSOR(const T, from_), TENSOR(const T, filter_), TENSOR(T, to_), int batch, int in_h,
-    int in_w, int in_pitch, int depth, int out_h, int out_w, int out_pitch, int columns, int size_h,
-    int size_w, int stride_h, int stride_w, int low_h, int low_w, int dilation_h, int dilation_w,
-    int rows) {
+    HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w, int rows) {
+  HR_INPUT(T, all_from);
+  HR_INPUT(T, all_filter);
+  HR_OUTPUT(T, all_to);
   __local real panel[KC * NR] __attribute__((aligned(64)));
   __local real sums[MC * NR] __attribute__((aligned(64)));
   __local pixel pixels[MC + MR];
@@ -40,28 +43,28 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
   for (int q = 0; q < KC; ++q) zeros[q] = 0;
 #endif
 #ifdef TO_INPUT
-  const int phases = stride_h * stride_w;
+  const int phases = w.stride_h * w.stride_w;
   const int group = get_group_id(2) / phases, phase = get_group_id(2) % phases;
-  const int phase_y = phase / stride_w, phase_x = phase % stride_w;
-  const int step_h = stride_h, step_w = stride_w;  // between the pixels of a phase
+  const int phase_y = phase / w.stride_w, phase_x = phase % w.stride_w;
+  const int step_h = w.stride_h, step_w = w.stride_w;  // between the pixels of a phase
   const int walk_h = 1, walk_w = 1;                // of the operand, for one of them
   const int origin_h = 0, origin_w = 0;
 #else
   const int group = get_group_id(2), phase_y = 0, phase_x = 0, step_h = 1, step_w = 1;
-  const int walk_h = stride_h, walk_w = stride_w, origin_h = -low_h, origin_w = -low_w;
+  const int walk_h = w.stride_h, walk_w = w.stride_w, origin_h = -w.low_h, origin_w = -w.low_w;
 #endif
-  const int high = (out_h - phase_y + step_h - 1) / step_h;
-  const int wide = (out_w - phase_x + step_w - 1) / step_w;
-  const int m = batch * high * wide, i0 = get_group_id(1) * rows;
+  const int high = (w.out_h - phase_y + step_h - 1) / step_h;
+  const int wide = (w.out_w - phase_x + step_w - 1) / step_w;
+  const int m = w.batch * high * wide, i0 = get_group_id(1) * rows;
   if (i0 >= m) return;
   const int count = min(rows, m - i0);
-  const int j0 = get_group_id(0) * NR, width = min(NR, columns - j0);
-  reader from = AT(const T, from_) + group * depth;
-  pointer result = AT(T, to_) + (group * columns + j0);
+  const int j0 = get_group_id(0) * NR, width = min(NR, w.columns - j0);
+  reader from = all_from + group * w.depth;
+  pointer result = all_to + (group * w.columns + j0);
 #ifdef TO_INPUT
-  reader filter = AT(const T, filter_) + (group * depth + (long)j0 * in_pitch);
+  reader filter = all_filter + (group * w.depth + (long)j0 * w.in_pitch);
 #else
-  reader filter = AT(const T, filter_) + (group * columns + j0);
+  reader filter = all_filter + (group * w.columns + j0);
 #endif
 
   {
@@ -69,9 +72,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
     for (int i = 0; i < count; ++i) {
       pixels[i].y = y * walk_h + origin_h;
       pixels[i].x = x * walk_w + origin_w;
-      pixels[i].from = (((long)n * in_h + pixels[i].y) * in_w + pixels[i].x) * in_pitch;
+      pixels[i].from = (((long)n * w.in_h + pixels[i].y) * w.in_w + pixels[i].x) * w.in_pitch;
       pixels[i].to =
-          (((long)n * out_h + y * step_h + phase_y) * out_w + x * step_w + phase_x) * out_pitch;
+          (((long)n * w.out_h + y * step_h + phase_y) * w.out_w + x * step_w + phase_x) * w.out_pitch;
       if (++x == wide) {
         x = 0;
         if (++y == high) y = 0, ++n;
@@ -86,18 +89,18 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
   }
 
 #ifdef INSIDE
-  const int length = size_h * size_w * depth;
+  const int length = w.size_h * w.size_w * w.depth;
   int ky = 0, kx = 0, c = 0;
   for (int k0 = 0; k0 < length; k0 += KC) {
     const int deep = min(KC, length - k0);
     for (int q = 0; q < deep; ++q) {
-      distance[q] = (ky * dilation_h * in_w + kx * dilation_w) * in_pitch + c;
-      if (++c == depth) {
+      distance[q] = (ky * w.dilation_h * w.in_w + kx * w.dilation_w) * w.in_pitch + c;
+      if (++c == w.depth) {
         c = 0;
-        if (++kx == size_w) kx = 0, ++ky;
+        if (++kx == w.size_w) kx = 0, ++ky;
       }
     }
-    pack_rows(filter + (long)k0 * out_pitch, out_pitch, deep, width, panel);
+    pack_rows(filter + (long)k0 * w.out_pitch, w.out_pitch, deep, width, panel);
     for (int i = 0; i < count; i += MR) {
       block sum;
       clear(&sum);
@@ -116,47 +119,47 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
 #else
   bool first = true;
   int next = 0;
-  const int all = size_h * size_w;
+  const int all = w.size_h * w.size_w;
   while (next < all) {
     int n_taps = 0;
     for (; next < all && n_taps < TAPS; ++next) {
-      const int ky = next / size_w * dilation_h, kx = next % size_w * dilation_w;
+      const int ky = next / w.size_w * w.dilation_h, kx = next % w.size_w * w.dilation_w;
 #ifdef TO_INPUT
-      const int y = phase_y + low_h - ky, x = phase_x + low_w - kx;
-      if (y % stride_h || x % stride_w) continue;
-      taps[n_taps].y = y / stride_h;
-      taps[n_taps].x = x / stride_w;
+      const int y = phase_y + w.low_h - ky, x = phase_x + w.low_w - kx;
+      if (y % w.stride_h || x % w.stride_w) continue;
+      taps[n_taps].y = y / w.stride_h;
+      taps[n_taps].x = x / w.stride_w;
 #else
       taps[n_taps].y = ky;
       taps[n_taps].x = kx;
 #endif
       taps[n_taps++].filter = next;
     }
-    for (int c0 = 0; c0 < depth; c0 += KC) {
-      const int deep = min(KC, depth - c0), at_once = KC / deep;
+    for (int c0 = 0; c0 < w.depth; c0 += KC) {
+      const int deep = min(KC, w.depth - c0), at_once = KC / deep;
       for (int t0 = 0; t0 < n_taps; t0 += at_once) {
         const int t1 = min(n_taps, t0 + at_once);
         for (int t = t0; t < t1; ++t) {
 #ifdef TO_INPUT
-          pack_columns(filter + ((long)taps[t].filter * columns * in_pitch + c0), in_pitch, deep,
+          pack_columns(filter + ((long)taps[t].filter * w.columns * w.in_pitch + c0), w.in_pitch, deep,
                        width, panel + (t - t0) * deep * NR);
 #else
-          pack_rows(filter + ((long)taps[t].filter * depth + c0) * out_pitch, out_pitch, deep,
+          pack_rows(filter + ((long)taps[t].filter * w.depth + c0) * w.out_pitch, w.out_pitch, deep,
                     width, panel + (t - t0) * deep * NR);
 #endif
         }
-        const bool last = next == all && c0 + KC >= depth && t1 == n_taps;
+        const bool last = next == all && c0 + KC >= w.depth && t1 == n_taps;
         for (int i = 0; i < count; i += MR) {
           block sum;
           clear(&sum);
           for (int t = t0; t < t1; ++t) {
             const int ty = taps[t].y, tx = taps[t].x;
-            const long shift = ((long)ty * in_w + tx) * in_pitch + c0;
+            const long shift = ((long)ty * w.in_w + tx) * w.in_pitch + c0;
             reader at[MR];
 #pragma unroll
             for (int r = 0; r < MR; ++r) {
               const int y = pixels[i + r].y + ty, x = pixels[i + r].x + tx;
-              const bool inside = (uint)y < (uint)in_h && (uint)x < (uint)in_w;
+              const bool inside = (uint)y < (uint)w.in_h && (uint)x < (uint)w.in_w;
               at[r] = inside ? from + (pixels[i + r].from + shift) : AS_READER(zeros);
             }
             MULTIPLY(&sum, at, deep, panel + (t - t0) * deep * NR, ITSELF)
@@ -186,13 +189,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
 
 // Copies an image into one that is larger by zeros, or smaller. Grid: lines of the result.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pad_image(
-    TENSOR(const T, from_), TENSOR(T, to_), int in_h, int in_w, int depth, int out_h, int out_w,
+    HR_IN(T, image), HR_OUT(T, padded), int in_h, int in_w, int depth, int out_h, int out_w,
     int low_h, int low_w) {
+  HR_INPUT(T, image);
+  HR_OUTPUT(T, padded);
   const int line = get_group_id(0), y = line % out_h - low_h;
-  pointer to = AT(T, to_) + (long)line * out_w * depth;
+  pointer to = padded + (long)line * out_w * depth;
   const int begin = min(low_w, out_w) * depth, end = min(low_w + in_w, out_w) * depth;
   const bool inside = y >= 0 && y < in_h;
-  reader from = AT(const T, from_) + ((long)(line / out_h) * in_h + y) * in_w * depth - begin;
+  reader from = image + ((long)(line / out_h) * in_h + y) * in_w * depth - begin;
   for (int i = 0; i < out_w * depth; ++i) {
     const bool copies = inside && i >= begin && i < end;
     STORE1(copies ? LOAD1(from, i) : (real)0, to, i);

@@ -72,13 +72,13 @@ inline void clear(block* sum) {
 #define MULTIPLY(sum, a, n, panel, INDEX)                                                      \
   for (int q = 0; q < (n); ++q) {                                                              \
     const long index = INDEX(q);                                                               \
-    vec b[NV];                                                                                 \
-    _Pragma("unroll") for (int v = 0; v < NV; ++v) b[v] =                                      \
+    vec panel_row[NV];                                                                         \
+    _Pragma("unroll") for (int v = 0; v < NV; ++v) panel_row[v] =                              \
         VECTOR((panel) + q * NR + v * LANES);                                                  \
     _Pragma("unroll") for (int r = 0; r < MR; ++r) {                                           \
-      const vec x = (vec)(LOAD1((a)[r], index));                                               \
+      const vec element = (vec)(LOAD1((a)[r], index));                                              \
       _Pragma("unroll") for (int v = 0; v < NV; ++v) (sum)->at[r][v] =                         \
-          fma(x, b[v], (sum)->at[r][v]);                                                       \
+          fma(element, panel_row[v], (sum)->at[r][v]);                                                     \
     }                                                                                          \
   }
 

@@ -1,3 +1,5 @@
+#include "cpu_block.cl"
+
 // c = op(a) * op(b) by tiles of `rows` x NR, one work item each.
 //
 // Without PACKED an item packs the panels of b that it needs. With it, a launch before has packed
@@ -6,26 +8,29 @@
 #define PACK_A_ROWS 32
 
 #ifdef PACKED
-#define PANEL(k0) AS_SCRATCH(packed_b + ((long)get_group_id(0) * k + (k0)) * NR)
+#define B_ELEMENT real
 #else
-#define PANEL(k0) panel
+#define B_ELEMENT T
 #endif
 
 // Grid: column panels, row tiles, products of the batch times parts of k.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
-    TENSOR(const T, a_), TENSOR(const T, b_), TENSOR(T, c_), int m, int n, int k, int lda, int ldb,
-    int transpose_a, int transpose_b, int rows, int parts, int part_k, int batch, long a_inner,
-    long a_outer, long b_inner, long b_outer) {
+    HR_IN(T, all_a), HR_IN(B_ELEMENT, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,
+    int ldb, int transpose_a, int transpose_b, int rows, int parts, int part_k, int batch,
+    long a_inner, long a_outer, long b_inner, long b_outer) {
+  HR_INPUT(T, all_a);
+  HR_INPUT(B_ELEMENT, all_b);
+  HR_OUTPUT(T, all_c);
 #ifdef PACKED
-  __global const real* packed_b = AT(const real, b_);
+  const long whole_panel = (long)get_group_id(0) * k * NR;
 #else
-  __local real panel[KC * NR] __attribute__((aligned(64)));
+  __local real panel_scratch[KC * NR] __attribute__((aligned(64)));
 #endif
   __local real sums[MC * NR] __attribute__((aligned(64)));
   const int product = get_group_id(2) / parts, part = get_group_id(2) % parts;
-  reader a = AT(const T, a_) + product / batch * a_outer + product % batch * a_inner;
-  reader b = AT(const T, b_) + product / batch * b_outer + product % batch * b_inner;
-  pointer c = AT(T, c_) + (long)get_group_id(2) * m * n;
+  reader a = all_a + (product / batch * a_outer + product % batch * a_inner);
+  __global const B_ELEMENT* b = all_b + (product / batch * b_outer + product % batch * b_inner);
+  pointer c = all_c + (long)get_group_id(2) * m * n;
   const int j0 = get_group_id(0) * NR, width = min(NR, n - j0);
   const int i0 = get_group_id(1) * rows, i1 = min(m, i0 + rows);
 #ifdef PACKED
@@ -36,7 +41,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
   const int k1 = min(k, (part + 1) * part_k);
   for (int k0 = part * part_k; k0 < k1; k0 += KC) {
     const int depth = min(KC, k1 - k0);
-#ifndef PACKED
+#ifdef PACKED
+    const scratch panel = AS_SCRATCH(b + (whole_panel + k0 * NR));
+#else
+    const scratch panel = panel_scratch;
     if (transpose_b) pack_columns(b + (long)j0 * ldb + k0, ldb, depth, width, panel);
     else pack_rows(b + (long)k0 * ldb + j0, ldb, depth, width, panel);
 #endif
@@ -53,7 +61,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
       block sum;
       clear(&sum);
 #define INDEX(q) (q) * step
-      MULTIPLY(&sum, at, depth, PANEL(k0), INDEX)
+      MULTIPLY(&sum, at, depth, panel, INDEX)
       const bool first = k0 == part * part_k;
       if (k0 + KC < k1) {
         keep(&sum, sums + (i - i0) * NR, first);
@@ -69,31 +77,33 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
 
 // Packs b into column panels, [n / NR][k][NR]. Grid: panels, blocks of KC rows.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_b(
-    TENSOR(const T, b_), TENSOR(real, to_), int n, int k, int ldb, int transpose_b) {
-  reader b = AT(const T, b_);
+    HR_IN(T, b), HR_OUT(real, packed), int n, int k, int ldb, int transpose_b) {
+  HR_INPUT(T, b);
+  HR_OUTPUT(real, packed);
   const int j0 = get_group_id(0) * NR, k0 = get_group_id(1) * KC;
   const int width = min(NR, n - j0), depth = min(KC, k - k0);
-  scratch to = AS_SCRATCH(AT(real, to_) + ((long)get_group_id(0) * k + k0) * NR);
+  scratch to = AS_SCRATCH(packed + ((long)get_group_id(0) * k + k0) * NR);
   if (transpose_b) pack_columns(b + (long)j0 * ldb + k0, ldb, depth, width, to);
   else pack_rows(b + (long)k0 * ldb + j0, ldb, depth, width, to);
 }
 
 // Packs a[k][m] into row panels, [m / MR][k][MR]. Grid: blocks of PACK_A_ROWS rows of a.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_a(TENSOR(const T, a_),
-                                                                    TENSOR(T, to_), int m, int k,
-                                                                    int lda) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_a(HR_IN(T, a), HR_OUT(T, packed),
+                                                                    int m, int k, int lda) {
+  HR_INPUT(T, a);
+  HR_OUTPUT(T, packed);
   const int k0 = get_group_id(0) * PACK_A_ROWS, depth = min(PACK_A_ROWS, k - k0);
   for (int i = 0; i < m; i += MR) {
-    reader from = AT(const T, a_) + (long)k0 * lda + i;
-    pointer to = AT(T, to_) + (long)i * k + k0 * MR;
+    reader from = a + (long)k0 * lda + i;
+    pointer to = packed + (long)i * k + k0 * MR;
     if (i + MR <= m) {
       for (int q = 0; q < depth; ++q, from += lda, to += MR) {
 #pragma unroll
-        for (int r = 0; r < MR; ++r) to[r] = from[r];
+        for (int r = 0; r < MR; ++r) STORE1(LOAD1(from, r), to, r);
       }
     } else {
       for (int q = 0; q < depth; ++q, from += lda, to += MR) {
-        for (int r = 0; i + r < m; ++r) to[r] = from[r];
+        for (int r = 0; i + r < m; ++r) STORE1(LOAD1(from, r), to, r);
       }
     }
   }
