@@ -60,7 +60,7 @@ typedef struct {
   vec at[MR][NV];
 } block;
 
-inline void clear(block* sum) {
+static inline void clear(block* sum) {
 #pragma unroll
   for (int r = 0; r < MR; ++r) {
 #pragma unroll
@@ -83,7 +83,7 @@ inline void clear(block* sum) {
   }
 
 // Writes a block to scratch, or adds it to what is there.
-inline void keep(const block* sum, scratch sums, bool first) {
+static inline void keep(const block* sum, scratch sums, bool first) {
 #pragma unroll
   for (int r = 0; r < MR; ++r) {
 #pragma unroll
@@ -109,7 +109,7 @@ inline void keep(const block* sum, scratch sums, bool first) {
 
 // Writes the transpose of LANES x LANES elements, whose rows are `ld` elements apart and of which
 // the first `rows` exist, to `to`, whose rows are NR apart.
-inline void transpose_square(reader from, long ld, int rows, scratch to) {
+static inline void transpose_square(reader from, long ld, int rows, scratch to) {
   vec a[LANES], b[LANES];
 #pragma unroll
   for (int i = 0; i < LANES; ++i) a[i] = LOAD(from + min(i, rows - 1) * ld);
@@ -134,7 +134,7 @@ inline void transpose_square(reader from, long ld, int rows, scratch to) {
 }
 
 // panel[n][NR] = the first `width` columns of from[n][...], whose rows are ld apart.
-inline void pack_rows(reader from, long ld, int n, int width, scratch panel) {
+static inline void pack_rows(reader from, long ld, int n, int width, scratch panel) {
   for (int q = 0; q < n; ++q, from += ld, panel += NR) {
     if (width == NR) {
 #pragma unroll
@@ -146,7 +146,7 @@ inline void pack_rows(reader from, long ld, int n, int width, scratch panel) {
 }
 
 // panel[n][NR] = the transpose of from[width][n], whose rows are ld apart.
-inline void pack_columns(reader from, long ld, int n, int width, scratch panel) {
+static inline void pack_columns(reader from, long ld, int n, int width, scratch panel) {
   int q = 0;
   for (; q + LANES <= n; q += LANES) {
     for (int v = 0; v * LANES < width; ++v)
@@ -160,7 +160,7 @@ inline void pack_columns(reader from, long ld, int n, int width, scratch panel) 
 
 // Writes the rows of a finished block: what is in scratch is added unless it is the first part, and
 // the first n rows go to to[], `width` columns of each.
-inline void store_block(const block* sum, scratch sums, bool first, int n, int width,
+static inline void store_block(const block* sum, scratch sums, bool first, int n, int width,
                         const pointer* to) {
 #pragma unroll
   for (int r = 0; r < MR; ++r) {
@@ -179,6 +179,6 @@ inline void store_block(const block* sum, scratch sums, bool first, int n, int w
   }
 }
 
-inline void store_zeros(int width, pointer to) {
+static inline void store_zeros(int width, pointer to) {
   for (int j = 0; j < width; ++j) STORE1((real)0, to, j);
 }

@@ -2,14 +2,14 @@
 
 #include "cpu_block.cl"
 
-inline vec load_lanes(reader p, int n) {
+static inline vec load_lanes(reader p, int n) {
   if (n >= LANES) return LOAD(p);
   real lanes[LANES];
   for (int i = 0; i < LANES; ++i) lanes[i] = i < n ? LOAD1(p, i) : (real)0;
   return *(vec*)lanes;
 }
 
-inline void store_lanes(vec value, pointer p, int n) {
+static inline void store_lanes(vec value, pointer p, int n) {
   if (n >= LANES) {
     STORE(value, p);
   } else {
@@ -20,9 +20,9 @@ inline void store_lanes(vec value, pointer p, int n) {
 }
 
 // The positions along one axis of y whose window's element at `offset` from its begin is inside.
-inline int first_inside(int offset, int stride) {
+static inline int first_inside(int offset, int stride) {
   return offset >= 0 ? 0 : (-offset + stride - 1) / stride;
 }
-inline int after_inside(int offset, int stride, int in, int out) {
+static inline int after_inside(int offset, int stride, int in, int out) {
   return offset >= in ? 0 : min(out, (in - offset + stride - 1) / stride);
 }

@@ -10,7 +10,7 @@
 #define PIXELS 8
 
 // The input channels of LANES output channels from j on, of which n exist.
-inline vec load_input(reader pixel, int j, int n) {
+static inline vec load_input(reader pixel, int j, int n) {
 #if MULTIPLIER == 1
   return load_lanes(pixel + j, n);
 #else
@@ -21,7 +21,7 @@ inline vec load_input(reader pixel, int j, int n) {
 }
 
 // The products of n input channels from c on with their weights, summed over the multiplier.
-inline vec load_products(reader pixel, reader weights, int c, int n) {
+static inline vec load_products(reader pixel, reader weights, int c, int n) {
 #if MULTIPLIER == 1
   return load_lanes(pixel + c, n) * load_lanes(weights + c, n);
 #else

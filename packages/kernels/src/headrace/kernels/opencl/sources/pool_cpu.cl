@@ -11,20 +11,20 @@ typedef long8 mask;
 #endif
 
 // The maximum, and the first NaN if there is one.
-inline mask exceeds(vec value, vec best) { return (~(value <= best)) & (best == best); }
+static inline mask exceeds(vec value, vec best) { return (~(value <= best)) & (best == best); }
 
 // What a window covers inside the image.
 typedef struct {
   int y0, y1, x0, x1;
 } box;
 
-inline box window_box(window w, int oy, int ox) {
+static inline box window_box(window w, int oy, int ox) {
   const int y = oy * w.stride_h - w.low_h, x = ox * w.stride_w - w.low_w;
   const box b = {max(y, 0), min(y + w.size_h, w.in_h), max(x, 0), min(x + w.size_w, w.in_w)};
   return b;
 }
 
-inline vec window_max(reader image, window w, box b, int n) {
+static inline vec window_max(reader image, window w, box b, int n) {
   vec best = (vec)(-INFINITY);
   for (int y = b.y0; y < b.y1; ++y) {
     for (int x = b.x0; x < b.x1; ++x) {
