@@ -11,7 +11,7 @@
 //
 //     return launch(ctx, *neg, Grid::of(items, 64), In{in[0]->data}, Out{out[0]->data}, n);
 //
-// and the source, to which sources/common.cl is prepended, takes its arguments in the same order:
+// and the source, to which sources/prelude.cl is prepended, takes its arguments in the same order:
 //
 //     kernel void neg(HR_IN(T, x), HR_OUT(T, y), long n) {
 //       HR_INPUT(T, x);
