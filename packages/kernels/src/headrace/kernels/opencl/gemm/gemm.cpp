@@ -123,7 +123,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s)
     products *= d.size;
     aligned &= d.a % 4 == 0 && d.b % 4 == 0;
   }
-  const GpuTile tile = gpu_tile(device_of(r), e, g.m, g.n, products);
+  const GpuTile tile = gpu_tile(device_of(r), e, aligned, g.m, g.n, products);
   const int64_t columns = divide_up(g.n, tile.side), rows = divide_up(g.m, tile.side);
   const int64_t parts =
       e.bytes < e.real_bytes || products > 1
@@ -132,7 +132,10 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s)
   const int64_t part_k = divide_up(divide_up(g.k, parts), tile.slice) * tile.slice;
   const std::string transposes = std::string(" -DTRANSPOSE_A=") + (g.transpose_a ? "1" : "0") +
                                  " -DTRANSPOSE_B=" + (g.transpose_b ? "1" : "0");
-  const std::string defines = tile.defines(e, aligned) + transposes;
+  // Two groups of the largest tile fit a multiprocessor if an item has 128 registers at most.
+  const bool limited = device_of(r).traits.nvidia && tile.side == 128;
+  const std::string defines = tile.defines(e, aligned) + transposes +
+                              (limited ? " -cl-nv-maxrregcount=128" : "");
   const Kernel* gemm;
   if (hr_code code = find(r, "gemm_gpu.cl", defines, "gemm", &gemm)) return code;
   const int64_t size = g.m * g.n;

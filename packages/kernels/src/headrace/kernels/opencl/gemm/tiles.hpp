@@ -53,11 +53,11 @@ struct GpuTile {
   }
 };
 
-inline GpuTile gpu_tile(const Device& device, const Element& e, int64_t m, int64_t n,
+inline GpuTile gpu_tile(const Device& device, const Element& e, bool aligned, int64_t m, int64_t n,
                         int64_t others) {
   constexpr GpuTile kTiles[] = {{128, 8, 256}, {64, 16, 256}, {32, 8, 64}};
   for (const GpuTile& tile : kTiles) {
-    if (tile.side == 128 && e.real_bytes > 4) continue;  // twice the registers
+    if (tile.side == 128 && (e.real_bytes > 4 || !aligned)) continue;  // too many registers
     const bool fills = divide_up(m, tile.side) * divide_up(n, tile.side) * others >=
                        device.traits.compute_units;
     if (fills && 2 * std::min(m, n) > tile.side) return tile;

@@ -45,7 +45,10 @@ typedef struct {
   int taps_h, taps_w;
   window_row row;
   reader filter;
-  int column, ky, kx, c;   // of b
+  int column;
+#if !TO_INPUT
+  int ky, kx, c;  // of b; going back it has the k of a
+#endif
   taps down, across;
 } operand;
 
@@ -104,6 +107,9 @@ static inline real4 load_b(const operand* o) {
   return load_four(o->filter + ((filter_tap(o, o->ky, o->kx) * o->w.depth + o->c) * o->w.out_pitch),
                    o->w.columns - o->column);
 }
+static inline void advance_b(operand* o) {
+  advance_window(&o->ky, &o->kx, &o->c, o->w.depth, o->taps_w, TK);
+}
 
 #else
 
@@ -115,12 +121,12 @@ static inline real filter_at(const operand* o, int ky, int kx, int c) {
 }
 static inline real4 load_b(const operand* o) {
 #if ALIGNED
-  const bool inside = o->ky < o->taps_h && o->column < o->w.columns;
+  const bool inside = o->row.ky < o->taps_h && o->column < o->w.columns;
   return inside ? LOAD4(o->filter +
-                        (filter_tap(o, o->ky, o->kx) * o->w.columns * o->w.in_pitch + o->c))
+                        (filter_tap(o, o->row.ky, o->row.kx) * o->w.columns * o->w.in_pitch + o->row.c))
                 : (real4)(0);
 #else
-  int ky = o->ky, kx = o->kx, c = o->c;
+  int ky = o->row.ky, kx = o->row.kx, c = o->row.c;
   real4 v;
   v.s0 = filter_at(o, ky, kx, c);
   advance_window(&ky, &kx, &c, o->w.depth, o->taps_w, 1);
@@ -133,10 +139,9 @@ static inline real4 load_b(const operand* o) {
 #endif
 }
 
+static inline void advance_b(operand* o) {}
+
 #endif
-static inline void advance_b(operand* o) {
-  advance_window(&o->ky, &o->kx, &o->c, o->w.depth, o->taps_w, TK);
-}
 
 #include "gpu_multiply.cl"
 
@@ -185,11 +190,11 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
     o.row.move_x = w.dilation_w;
 #endif
     o.row.ky = o.row.kx = o.row.c = 0;
+    if (o.taps_h) advance_window(&o.row.ky, &o.row.kx, &o.row.c, w.depth, o.taps_w, A_K);
+#if !TO_INPUT
     o.ky = o.kx = o.c = 0;
-    if (o.taps_h) {
-      advance_window(&o.row.ky, &o.row.kx, &o.row.c, w.depth, o.taps_w, A_K);
-      advance_window(&o.ky, &o.kx, &o.c, w.depth, o.taps_w, B_K);
-    }
+    advance_window(&o.ky, &o.kx, &o.c, w.depth, o.taps_w, B_K);
+#endif
     o.column = j0 + B_COLUMN;
 #if TO_INPUT
     o.filter = all_filter + ((long)o.column * w.in_pitch + group * w.depth);

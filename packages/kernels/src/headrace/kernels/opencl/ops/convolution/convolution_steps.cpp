@@ -146,7 +146,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Convolution& c, Direc
     const bool forward = direction == Direction::forward;
     const int64_t pixels = pixels_of_phase(c, direction);
     const int64_t others = c.groups * phases(c, direction);
-    const GpuTile tile = gpu_tile(device_of(r), e, pixels, w.columns, others);
+    const GpuTile tile = gpu_tile(device_of(r), e, aligned, pixels, w.columns, others);
     const std::string which = forward ? " -DTO_INPUT=0" : " -DTO_INPUT=1";
     const Kernel* kernel;
     if (hr_code code =
@@ -161,7 +161,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Convolution& c, Direc
     return HR_OK;
   }
   const int64_t m = taps * c.in_group, pixels = c.w.batch * c.w.out_positions();
-  const GpuTile tile = gpu_tile(device_of(r), e, m, w.columns, c.groups);
+  const GpuTile tile = gpu_tile(device_of(r), e, aligned, m, w.columns, c.groups);
   const int64_t columns = divide_up(w.columns, tile.side), rows = divide_up(m, tile.side);
   const int64_t wanted = parts_of(device_of(r), columns * rows * c.groups, pixels, 16 * tile.slice);
   const int64_t part_pixels = divide_up(divide_up(pixels, wanted), tile.slice) * tile.slice;
