@@ -9,7 +9,7 @@
 #include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "loops/via_float.hpp"
-#include "loops/window.hpp"
+#include "library/window.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
 

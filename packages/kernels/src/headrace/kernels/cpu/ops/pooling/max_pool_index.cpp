@@ -132,8 +132,9 @@ hr_code prepare(void*, hr_request* r) {
   Window w;
   const hr_tensor& x = *r->inputs[0];  // of the gradient: only its shape
   hr_code code = read_pool(r, x.rank, x.dims, dimension_list(r->node, "ksize"),
-                           dimension_list(r->node, "strides"), &w, &plan->s);
+                           dimension_list(r->node, "strides"), &w);
   if (code != HR_OK) return code;
+  plan->s = pooling::shape_of(w);
   const pooling::Shape& s = plan->s;
   const int64_t numbers = s.size[1] * s.size[2];
   if (x.rank != 4 || numbers > kMostNumbers || hr_elements(&x) == 0)

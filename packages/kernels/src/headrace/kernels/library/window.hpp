@@ -1,14 +1,44 @@
-#include "loops/window.hpp"
+// Geometry of sliding windows, for convolution, pooling, dilation and patches.
+#ifndef HEADRACE_LIBRARY_WINDOW_HPP
+#define HEADRACE_LIBRARY_WINDOW_HPP
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 
+#include "headrace/kernel.h"
 #include "library/attributes.hpp"
 #include "library/shapes.hpp"
 
 namespace hr {
 
-PerDimension dimension_list(const hr_node* node, const char* key) {
+// Two or three spatial dimensions, in the order in which memory has them.
+struct Window {
+  int32_t nd = 2;
+  bool channels_first = false;
+  int64_t batch = 0, channels = 0;
+  int64_t in[3], out[3], size[3], stride[3], dilation[3], low[3], high[3];
+
+  int64_t in_positions() const { return positions(in); }
+  int64_t out_positions() const { return positions(out); }
+  int64_t window_positions() const { return positions(size); }
+  int64_t positions(const int64_t* of) const {
+    int64_t n = 1;
+    for (int32_t i = 0; i < nd; ++i) n *= of[i];
+    return n;
+  }
+};
+
+// The dimension of spatial axis i in a tensor of the window's data format.
+inline int32_t spatial_axis(const Window& w, int32_t i) { return i + (w.channels_first ? 2 : 1); }
+
+struct PerDimension {
+  int64_t value[10];
+  int32_t n = 0;
+};
+
+// The value of a list attribute, or of a constant integer vector, by dimension of the tensor.
+inline PerDimension dimension_list(const hr_node* node, const char* key) {
   PerDimension list;
   for (int64_t v : attr_ints(node, key)) {
     if (list.n < 10) list.value[list.n++] = v;
@@ -16,14 +46,15 @@ PerDimension dimension_list(const hr_node* node, const char* key) {
   return list;
 }
 
-PerDimension dimension_list(const hr_tensor* vector) {
+inline PerDimension dimension_list(const hr_tensor* vector) {
   PerDimension list;
   const int64_t n = std::min<int64_t>(10, hr_elements(vector));
   for (int64_t i = 0; vector->data && i < n; ++i) list.value[list.n++] = int_at(vector, i);
   return list;
 }
 
-hr_code check_window_attributes(hr_request* r, int32_t rank, const PerDimension& strides,
+// Whether a node has as many strides, dilations and paddings as its input's dimensions need.
+inline hr_code check_window_attributes(hr_request* r, int32_t rank, const PerDimension& strides,
                                 const PerDimension& dilations) {
   const auto padding = attr_text(r->node, "padding", "VALID");
   if (strides.n != rank || (dilations.n && dilations.n != rank))
@@ -38,7 +69,10 @@ hr_code check_window_attributes(hr_request* r, int32_t rank, const PerDimension&
   return HR_OK;
 }
 
-hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int64_t* sizes,
+// Fills *w for an input of this shape from the node's data_format, padding and
+// explicit_paddings; sizes are those of the window in space. strides and dilations are by
+// dimension of the input (dilations may be empty). Sets the output's extent, too.
+inline hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int64_t* sizes,
                     const PerDimension& strides, const PerDimension& dilations, Window* w) {
   const auto format = attr_text(r->node, "data_format", rank == 5 ? "NDHWC" : "NHWC");
   const auto padding = attr_text(r->node, "padding", "VALID");
@@ -110,7 +144,8 @@ hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int6
   return HR_OK;
 }
 
-void set_window_shape(const Window& w, int64_t channels, hr_tensor* t) {
+// The shape [batch, out..., channels] in the window's data format.
+inline void set_window_shape(const Window& w, int64_t channels, hr_tensor* t) {
   t->rank = w.nd + 2;
   t->dims[0] = w.batch;
   t->dims[w.channels_first ? 1 : w.nd + 1] = channels;
@@ -118,3 +153,5 @@ void set_window_shape(const Window& w, int64_t channels, hr_tensor* t) {
 }
 
 }  // namespace hr
+
+#endif
