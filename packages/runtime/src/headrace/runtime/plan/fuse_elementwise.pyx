@@ -112,7 +112,8 @@ cdef bint may_fuse(SegmentBuilder builder, Step* step):
     cdef hr_tensor* t
     cdef int8_t known
     cdef int j
-    if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS or step.on_host:
+    if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS or \
+            builder.memory != NULL and step.on_host:
         return False
     out = &builder.tensors[builder.arguments[step.first_output]]
     if out.layout or out.rank < 0 or builder.storage[builder.arguments[step.first_output]] != ARENA or \
