@@ -81,9 +81,13 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
         start_ns = records[i].start_ns + offset_ns
         took_ns = records[i].end_ns - records[i].start_ns
         name = text_of(node.name)
+        label = label_of(node)
+        if records[i].on_stream:
+            name = f"{name}:{text_of(node.op)}"
+            label = (<bytes>records[i].what).decode(errors="replace")
         node_stats = stats.node_stats.add(
             node_name=name,
-            timeline_label=label_of(node),
+            timeline_label=label,
             thread_id=records[i].thread,
             scheduled_micros=start_ns // 1000,
             scheduled_nanos=start_ns,
