@@ -60,6 +60,7 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.wide.first = &state.run
     state.run.functions = <StepFunctions*>(<SessionOwner>owner_pointer).functions.get()
     state.wide.functions = state.run.functions
+    state.traced = traced
     if is_accelerated((<ExecutorPlan>plan_pointer).program) and not begin_on_devices(
             state, (<ExecutorPlan>plan_pointer).program.memories.size(), session):
         return False
@@ -71,7 +72,6 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.active.session = owner_pointer
     state.active.state = <void*>session
     state.active.cancelled = &state.run.cancelled
-    state.traced = traced
     state.root_iteration = new_iteration(state, <ExecutorPlan>plan_pointer, &state.root)
     if state.root_iteration == NULL:
         return False
@@ -181,6 +181,9 @@ cdef class Execution:
         cancel(self, HR_CANCELLED, reason.encode())
 
     cdef bytes metadata(self):
+        cdef ExecutionState* state = state_of(self)
+        if state.device_trace.get() != NULL and not state.device_trace.get().finish(state.records):
+            raise MemoryError()
         return metadata_of(state_of(self).records, self.plan.program)
 
 
@@ -309,7 +312,7 @@ cdef bint await_devices(ExecutionState* state, ExecutorPlan plan) noexcept nogil
     cdef hr_device* device
     cdef bint found = False
     for i in range(state.busy.size()):
-        if state.busy[i] == BUSY or state.failed and state.busy[i]:
+        if state.busy[i] == BUSY or (state.failed or state.traced) and state.busy[i]:
             found = True
             state.busy[i] = 0
             state.outstanding += 1

@@ -33,7 +33,7 @@ from headrace.runtime.threads.pools cimport (
     begin_heavy_unit, end_heavy_unit, expected_ns, kHeavy, kLong, kParallel, others_compute,
     run_intra_op, steady_ns, thread_number, weight_of,
 )
-from headrace.runtime.executor.trace cimport Clock, trace_entries
+from headrace.runtime.executor.trace cimport Clock, trace_device_entries, trace_entries
 
 
 # Plans that one segment may try while other threads change the shapes of its variables.
@@ -158,14 +158,20 @@ cdef hr_code run_with_clock(ExecutionState* state, Run* run, int unit, Iteration
     cdef Clock clock
     cdef hr_code code
     cdef bint kept
-    if not clock.start(executable.entries.size()):
+    if executable.memory != NULL:
+        run.first_profiled = state.device_trace.get().reserve(executable.entries.size())
+        run.ctx.profile = state.device_trace.get().abi()
+    if not clock.start(executable.entries.size()) or run.first_profiled < 0:
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
     if executable.early.size():    # the clock starts with zeros
         code = run_and_send(state, run, unit, iteration, executable, buffers, clock.data())
     else:
         code = run_traced(executable, buffers, run, clock.data())
+    run.ctx.profile = NULL
     state.lock.lock()
-    kept = trace_entries(state.records, executable, buffers, clock.data(), thread_number())
+    kept = executable.memory == NULL or trace_device_entries(
+        state.device_trace.get(), run.first_profiled, executable, buffers)
+    kept = kept and trace_entries(state.records, executable, buffers, clock.data(), thread_number())
     state.lock.unlock()
     if not kept:
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")

@@ -187,6 +187,7 @@ struct ExecutionState {
   bool light_only = false;
   bool traced = false;
   std::vector<TraceRecord> records;
+  std::unique_ptr<DeviceTrace> device_trace;  // of a traced step with devices of their own memory
   std::vector<std::shared_ptr<Executable>>
       named;  // owners of nodes that an error or the trace names
 
@@ -199,6 +200,7 @@ inline bool add_device_runs(ExecutionState* state, size_t n) noexcept {
   try {
     state->busy.assign(n, 0);
     while (state->on_devices.size() < n) state->on_devices.push_back(std::make_unique<Run>());
+    if (state->traced) state->device_trace = std::make_unique<DeviceTrace>();
     return true;
   } catch (const std::bad_alloc&) { return false; }
 }

@@ -11,7 +11,7 @@ from headrace.runtime.plan.executable cimport Executable
 from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_tensor
 from headrace.runtime.memory.worker_abi cimport hr_rendezvous
 from headrace.runtime.threads.pools cimport ActiveRun, InterOpPool
-from headrace.runtime.executor.trace cimport TraceRecord
+from headrace.runtime.executor.trace cimport DeviceTrace, TraceRecord
 
 
 cdef extern from "state/rendezvous.hpp" namespace "headrace" nogil:
@@ -104,6 +104,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         cbool light_only
         cbool traced
         vector[TraceRecord] records
+        unique_ptr[DeviceTrace] device_trace
         vector[shared_ptr[Executable]] named
 
     # Keeps a value for a later iteration; null: a dead one. False: out of memory.
