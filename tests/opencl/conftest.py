@@ -1,55 +1,21 @@
-"""A child process for each test: devices are found once a process, and options are for all of it.
-
-Children share one cache of compiled programs, because PoCL takes seconds for one when nothing is cached.
-"""
+"""Runs code in child processes that have OpenCL devices, or skips the test."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-PRELUDE = """
-import numpy as np
-import headrace.graph as hr
-"""
+sys.path.insert(0, str(Path(__file__).parent))
+
+from opencl_children import Run, run_child  # noqa: E402
+
 NO_DEVICE = "no OpenCL device works here: install pocl-opencl-icd"
-
-Run = Callable[..., str]
-
-
-def environment(cache: str | Path, **variables: str | None) -> dict[str, str]:
-    """Returns the variables of a child process; None removes one."""
-    path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
-    changed = {
-        "HEADRACE_OPENCL_DEVICES": "all",
-        "HEADRACE_CACHE_DIR": str(cache),
-        "PYTHONPATH": path,
-        **variables,
-    }
-    merged = {**os.environ, **{k: v for k, v in changed.items() if v is not None}}
-    return {k: v for k, v in merged.items() if changed.get(k, v) is not None}
-
-
-def run_child(script: str, cache: str | Path, **variables: str | None) -> tuple[str, str]:
-    """Runs Python code, which must succeed. Returns what it printed, and its standard error."""
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + textwrap.dedent(script)],
-        env=environment(cache, **variables),
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, done.stderr
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""A third party's device, built with the headers of headrace-formats and found by its entry point."""
+"""A third party's device, built with the headers of headrace-formats, found by its entry point."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pytest
 
 PACKAGE = Path(__file__).parent / "plain_device"
 PRELUDE = "import numpy as np\nimport headrace.graph as hr\n"
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the device maps memory as on Linux")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="it maps memory as on Linux"
+)
 
 
 @pytest.fixture(scope="module")

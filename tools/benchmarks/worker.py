@@ -1,6 +1,6 @@
 """One side of the benchmark: reads names of rows from stdin, replies to each with a line of JSON.
 
-python worker.py headrace|headrace-dynamic|headrace-python|headrace-opencl|tensorflow|tensorflow-function|torch|jax
+python worker.py headrace|headrace-(dynamic,python,opencl)|tensorflow|tensorflow-function|torch|jax
 """
 
 from __future__ import annotations

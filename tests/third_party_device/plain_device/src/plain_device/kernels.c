@@ -35,10 +35,12 @@ ELEMENTWISE(multiply, *)
 static hr_code prepare_matmul(void* state, hr_request* request) {
   (void)state;
   const hr_tensor *a = request->inputs[0], *b = request->inputs[1];
-  if (hr_attr_bool(request->node, "transpose_a", 0) || hr_attr_bool(request->node, "transpose_b", 0))
+  if (hr_attr_bool(request->node, "transpose_a", 0) ||
+      hr_attr_bool(request->node, "transpose_b", 0))
     return hr_request_fail(request, HR_UNIMPLEMENTED, "the plain device transposes nothing");
   if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[0])
-    return hr_request_fail(request, HR_INVALID_ARGUMENT, "these are no two matrices of one inner size");
+    return hr_request_fail(request, HR_INVALID_ARGUMENT,
+                           "these are no two matrices of one inner size");
   request->outputs[0]->rank = 2;
   request->outputs[0]->dims[0] = a->dims[0];
   request->outputs[0]->dims[1] = b->dims[1];

@@ -1,4 +1,4 @@
-"""What is logged of ops that run on the CPU because a device with memory of its own has no kernel."""
+"""Logs ops that run on the CPU because a device with memory of its own has no kernel for them."""
 
 from __future__ import annotations
 

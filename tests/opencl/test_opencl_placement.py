@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from opencl_children import Run
 
 pytestmark = pytest.mark.opencl
 
 
-def test_the_device_is_listed_and_preferred(run):
+def test_the_device_is_listed_and_preferred(run: Run) -> None:
     run(
         """
         x = hr.placeholder(hr.float32, [None, 4])
@@ -15,7 +16,7 @@ def test_the_device_is_listed_and_preferred(run):
         with hr.Session() as session:
             types = [d.device_type for d in session.list_devices()]
             assert types[0] == "CPU" and "GPU" in types, types
-            np.testing.assert_array_equal(session.run(y, {x: np.ones([3, 4])}), np.full([3, 2], 4.0))
+            assert session.run(y, {x: np.ones([3, 4])}).tolist() == [[4.0, 4.0]] * 3
             assert "MatMul (opencl)" in session.explain(y, [x])
         with hr.Session(config=hr.ConfigProto(device_count={"GPU": 0})) as session:
             assert [d.device_type for d in session.list_devices()] == ["CPU"]
@@ -23,7 +24,7 @@ def test_the_device_is_listed_and_preferred(run):
     )
 
 
-def test_values_cross_between_the_cpu_and_the_device_in_both_directions(run):
+def test_values_cross_between_the_cpu_and_the_device_in_both_directions(run: Run) -> None:
     run(
         """
         x = hr.placeholder(hr.float32, [None, 64])
@@ -40,7 +41,7 @@ def test_values_cross_between_the_cpu_and_the_device_in_both_directions(run):
     )
 
 
-def test_variables_of_both_devices_train_in_one_step(run):
+def test_variables_of_both_devices_train_in_one_step(run: Run) -> None:
     run(
         """
         x = hr.placeholder(hr.float32, [None, 8])
@@ -63,7 +64,7 @@ def test_variables_of_both_devices_train_in_one_step(run):
     )
 
 
-def test_sessions_and_threads_share_the_device(run):
+def test_sessions_and_threads_share_the_device(run: Run) -> None:
     run(
         """
         import threading
@@ -93,7 +94,7 @@ def test_sessions_and_threads_share_the_device(run):
     )
 
 
-def test_ops_without_a_kernel_run_on_the_cpu_and_are_listed_once(run):
+def test_ops_without_a_kernel_run_on_the_cpu_and_are_listed_once(run: Run) -> None:
     run(
         """
         import logging

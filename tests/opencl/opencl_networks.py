@@ -123,7 +123,7 @@ def losses(network: str, device: str, steps: int) -> list[float]:
 
 
 def save(network: str, device: str, path: str) -> tuple[list[Any], list[float]]:
-    """Trains a little, and saves. Returns: the variables, and the losses of the steps after that."""
+    """Trains and saves. Returns: the variables, and the losses of the steps after that."""
     with hr.Graph().as_default(), session() as opened:
         loss, train, batch = build(network, device)
         opened.run(hr.global_variables_initializer())

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PRELUDE, environment, run_child
+from opencl_children import PRELUDE, Run, environment, run_child
 
 # A training step from the import on: its time, its loss, and the programs it compiled.
 TRAIN = """
 import time
 start = time.perf_counter()
-import networks
+import opencl_networks as networks
 from headrace.kernels import opencl
 loss = networks.losses("perceptron", "/gpu:0", 3)[-1]
 print(time.perf_counter() - start, loss, opencl.builds_from_source())
@@ -22,7 +22,9 @@ print(time.perf_counter() - start, loss, opencl.builds_from_source())
 
 
 @pytest.mark.opencl
-def test_four_processes_share_a_cold_cache_and_the_next_compiles_nothing(run, tmp_path: Path) -> None:
+def test_four_processes_share_a_cold_cache_and_the_next_compiles_nothing(
+    run: Run, tmp_path: Path
+) -> None:
     command = [sys.executable, "-c", PRELUDE + TRAIN]
     several = [
         subprocess.Popen(
@@ -45,7 +47,7 @@ def test_four_processes_share_a_cold_cache_and_the_next_compiles_nothing(run, tm
 
 
 @pytest.mark.opencl
-def test_a_second_start_compiles_nothing_and_is_ready_in_a_second(run, cache: str) -> None:
+def test_a_second_start_compiles_nothing_and_is_ready_in_a_second(run: Run) -> None:
     run(TRAIN)
     ready, _, compiled = min(
         (run(TRAIN).split() for _ in range(3)), key=lambda printed: float(printed[0])
@@ -89,7 +91,7 @@ def test_a_driver_that_cannot_be_loaded_is_passed_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.opencl
-def test_a_broken_driver_does_not_hide_the_others(run, tmp_path: Path) -> None:
+def test_a_broken_driver_does_not_hide_the_others(run: Run, tmp_path: Path) -> None:
     found = sorted(Path("/etc/OpenCL/vendors").glob("*.icd"))
     if not found:
         pytest.skip("the drivers are not listed in /etc/OpenCL/vendors")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 import pytest
+from opencl_children import Run
 
 pytestmark = pytest.mark.opencl
 # The acceptance run has 10000.
 STEPS = int(os.environ.get("HEADRACE_TEST_OPENCL_STEPS", "2000"))
 
 
-def test_a_session_lives_on_after_its_memory_was_exhausted(run):
+def test_a_session_lives_on_after_its_memory_was_exhausted(run: Run) -> None:
     run(
         """
         n = hr.placeholder(hr.int32, [])
@@ -40,10 +41,10 @@ def test_a_session_lives_on_after_its_memory_was_exhausted(run):
     )
 
 
-def test_steps_with_changing_shapes_do_not_grow(run):
+def test_steps_with_changing_shapes_do_not_grow(run: Run) -> None:
     run(
         f"""
-        import networks
+        import opencl_networks as networks
         steps = {STEPS}
 
         def resident():

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from opencl_children import Run
 
 pytestmark = pytest.mark.opencl
 STEPS = 200
 
 
 @pytest.mark.parametrize("network", ["perceptron", "convnet", "static_lstm", "dynamic_lstm"])
-def test_losses_of_200_steps_are_those_of_the_cpu(run, network):
+def test_losses_of_200_steps_are_those_of_the_cpu(run: Run, network: str) -> None:
     printed = run(
         f"""
-        import json, networks
+        import json, opencl_networks as networks
         found = [networks.losses({network!r}, d, {STEPS}) for d in ("/cpu:0", "/gpu:0")]
         print(json.dumps(found))
         """
@@ -29,11 +30,11 @@ def test_losses_of_200_steps_are_those_of_the_cpu(run, network):
 
 @pytest.mark.parametrize(("first", "second"), [("/cpu:0", "/gpu:0"), ("/gpu:0", "/cpu:0")])
 def test_a_training_goes_on_from_the_checkpoint_of_another_device(
-    run, first: str, second: str, tmp_path: Path
+    run: Run, first: str, second: str, tmp_path: Path
 ) -> None:
     run(
         f"""
-        import networks
+        import opencl_networks as networks
         path = {str(tmp_path / "model.ckpt")!r}
         values, losses = networks.save("convnet", {first!r}, path)
         restored, continued = networks.restore("convnet", {second!r}, path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import environment, run_child
+from opencl_children import Run, environment, run_child
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -43,7 +43,7 @@ def test_an_example_has_the_same_losses_on_both_devices(
 
 
 @pytest.mark.opencl
-def test_the_digits_have_the_same_losses_on_both_devices(run, tmp_path: Path) -> None:
+def test_the_digits_have_the_same_losses_on_both_devices(run: Run, tmp_path: Path) -> None:
     printed = run(
         f"""
         import sys, pathlib
