@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/arrays/tiled_transpose.hpp"
 #include "text/copied_types.hpp"
 
 namespace hr::cl {
@@ -44,6 +45,7 @@ Walk writing_walk(int32_t rank, const int64_t* dims, const int64_t* to, int64_t 
 }
 
 hr_code plan_copy(hr_request* r, const Walk& walk) {
+  if (is_tiled_transpose(walk)) return plan_tiled_transpose(r, walk);
   return plan_elementwise(r, copy_element(r->inputs[0]->dtype), walk, {0});
 }
 

@@ -14,7 +14,8 @@
 
 namespace hr::cl {
 
-// An argument in memory: `type` are its elements, `name` the pointer to them in the text.
+// An argument in memory: `type` are its elements, `name` the pointer to them in the text, which has
+// variables of its own: see reduction_text.cpp.
 struct Memory {
   enum From { kInput, kOutput, kWorkspace } from;
   int32_t index;   // of the input or output

@@ -21,15 +21,16 @@ Split split_of(const Traits& traits, const Runs& runs) {
   int64_t items =
       traits.is_cpu ? 4 * int64_t(traits.compute_units) : 8 * int64_t(traits.compute_units);
   const int64_t fewest = traits.is_cpu ? 32 << 10 : 8 << 10;  // elements of an item, or a group
+  // Columns that are folded side by side, in long pieces of memory if that leaves enough to do.
+  int64_t columns = kGpuColumns;
+  if (traits.is_cpu)
+    columns = std::clamp<int64_t>(divided(results, items * 64) * 64, 64, kCpuColumns);
   // What can be cut: elements of one row, or rows of a row's size; of columns, side by side.
-  const int64_t step = runs.rows ? (runs.reduced_rank ? runs.inner : 1)
-                                 : std::min(runs.inner, traits.is_cpu ? kCpuColumns : kGpuColumns);
+  const int64_t step =
+      runs.rows ? (runs.reduced_rank ? runs.inner : 1) : std::min(runs.inner, columns);
   const int64_t parts = runs.rows && !runs.reduced_rank ? runs.inner : runs.reduced;
-  const int64_t units =
-      runs.rows
-          ? results
-          : results / runs.inner * divided(runs.inner, traits.is_cpu ? kCpuColumns : kGpuColumns);
-  Split split{1, parts, 1};
+  const int64_t units = runs.rows ? results : results / runs.inner * divided(runs.inner, columns);
+  Split split{1, parts, runs.rows ? 1 : columns};
   if (units < items && parts > 1) {
     const int64_t by_size = parts * step / fewest;
     split.segments = std::max<int64_t>(1, std::min({divided(items, units), by_size, parts}));
@@ -74,7 +75,7 @@ std::string add_stage(Device& device, const Folding& folding, const Runs& runs, 
   }
   if (traits.is_cpu) {
     const int64_t items = runs.rows ? divided(runs.kept, split.per_item)
-                                    : runs.kept * divided(runs.inner, kCpuColumns);
+                                    : runs.kept * divided(runs.inner, split.per_item);
     stage.grid = Grid::of(size_t(items * split.segments), 1);
   } else if (runs.rows) {
     const int64_t per_group = kGpuGroup / group;
@@ -181,7 +182,8 @@ std::string plan_stages(Device& device, const Folding& folding, const Runs& runs
   std::string error = add_stage(device, first, runs, split, runs.folded(), stages);
   if (!error.empty()) return error;
   const Runs second = second_runs(runs, split.segments);
-  const Split whole{1, second.rows ? second.inner : second.reduced, 1};
+  const Split whole{1, second.rows ? second.inner : second.reduced,
+                    second.rows ? 1 : split.per_item};
   return add_stage(device, of_totals(folding, workspace_begin), second, whole, runs.folded(),
                    stages);
 }

@@ -103,46 +103,44 @@ std::string cpu_rows(const Folding& f, const Runs& runs) {
   return text;
 }
 
+// An item folds a strip of columns, four rows at a time, into accumulators that stay in the cache.
 std::string cpu_columns(const Folding& f) {
   const std::string width = number(kCpuColumns);
-  const auto strip = [&](const std::string& columns) {
-    return "for (Index b = first; b < last; b += 128) {\n"
-           "const Index e = min(b + 128, last);\n"
-           "for (Index c = 0; c < " +
-           columns +
-           "; ++c) acc[c] = hr_start();\n"
-           "for (Index r = b; r < e; ++r) {\n"
-           "const Index row = begin + hr_reduced(&s, r), nth_row = r;\n"
-           "_Pragma(\"clang loop vectorize(assume_safety)\")\n"
-           "for (Index c = 0; c < " +
-           columns + "; ++c) {\nconst Index k = k0 + c;\n" +
-           folded(f, "row + c", "nth_row", "acc[c]") +
-           "}\n}\n"
-           "for (Index c = 0; c < " +
-           columns +
-           "; ++c) sums[c] = hr_fold_totals(sums[c], hr_total(acc[c]));\n"
-           "}\n";
+  const auto rows = [&](int n) {
+    std::string text =
+        "_Pragma(\"clang loop vectorize(assume_safety)\")\n"
+        "for (Index c = 0; c < width; ++c) {\nconst Index k = k0 + c;\nAcc a = acc[c];\n";
+    for (int i = 0; i < n; ++i) {
+      const std::string at = "row" + number(i) + " + c", nth = "r + " + number(i);
+      text += folded(f, at.c_str(), nth.c_str(), "a");
+    }
+    return text + "acc[c] = a;\n}\n";
   };
-  return "const Index strips = (s.inner + " + width + " - 1) / " + width +
-         ";\n"
+  std::string four;
+  for (int i = 0; i < 4; ++i)
+    four += "const Index row" + number(i) + " = begin + hr_reduced(&s, r + " + number(i) + ");\n";
+  return "const Index strips = (s.inner + s.per_item - 1) / s.per_item;\n"
          "const Index item = get_global_id(0), part = item / (strips * s.kept);\n"
-         "const Index strip = item % (strips * s.kept), column = strip % strips * " +
-         width +
-         ";\n"
-         "const Index width = min(s.inner - column, (Index)" +
-         width +
-         ");\n"
+         "const Index strip = item % (strips * s.kept), column = strip % strips * s.per_item;\n"
+         "const Index width = min(s.inner - column, s.per_item);\n"
          "const Index k0 = strip / strips * s.inner + column;\n"
          "const Index begin = hr_kept(&s, strip / strips) + column;\n"
          "const Index first = part * s.segment, last = min(first + s.segment, s.reduced);\n"
          "Acc acc[" +
          width + "];\nTotal sums[" + width +
          "];\n"
-         "for (Index c = 0; c < " +
-         width +
-         "; ++c) sums[c] = hr_total(hr_start());\n"
-         "if (width == " +
-         width + ") {\n" + strip(width) + "} else {\n" + strip("width") +
+         "for (Index c = 0; c < width; ++c) sums[c] = hr_total(hr_start());\n"
+         "for (Index b = first; b < last; b += 256) {\n"
+         "const Index e = min(b + 256, last);\n"
+         "for (Index c = 0; c < width; ++c) acc[c] = hr_start();\n"
+         "Index r = b;\n"
+         "for (; r + 4 <= e; r += 4) {\n" +
+         four + rows(4) +
+         "}\n"
+         "for (; r < e; ++r) {\nconst Index row0 = begin + hr_reduced(&s, r);\n" +
+         rows(1) +
+         "}\n"
+         "for (Index c = 0; c < width; ++c) sums[c] = hr_fold_totals(sums[c], hr_total(acc[c]));\n"
          "}\n"
          "for (Index c = 0; c < width; ++c) {\n"
          "const Index k = part * s.kept * s.inner + k0 + c;\n"
@@ -207,28 +205,29 @@ std::string gpu_rows(const Folding& f, const Runs& runs, int64_t group) {
 
 std::string gpu_columns(const Folding& f) {
   const std::string width = number(kGpuColumns), height = number(kGpuRows);
-  return "const int x = get_local_id(0), y = get_local_id(1);\n"
+  return "const int across = get_local_id(0), down = get_local_id(1);\n"
          "const Index strips = (s.inner + " +
          width + " - 1) / " + width +
          ";\n"
          "const Index strip = get_group_id(0), part = get_group_id(1);\n"
          "const Index column = strip % strips * " +
          width +
-         " + x;\n"
+         " + across;\n"
          "const int inside = column < s.inner;\n"
          "const Index k = strip / strips * s.inner + (inside ? column : 0);\n"
          "const Index base = hr_kept(&s, strip / strips) + (inside ? column : 0);\n"
          "const Index first = part * s.segment, last = min(first + s.segment, s.reduced);\n" +
-         gpu_loop(f, "first + y", "last", height, "", "base + hr_reduced(&s, i)", "i") +
+         gpu_loop(f, "first + down", "last", height, "", "base + hr_reduced(&s, i)", "i") +
          "local Total sums[" + height + "][" + width +
-         "];\nsums[y][x] = hr_total(acc);\n"
+         "];\nsums[down][across] = hr_total(acc);\n"
          "for (int step = " +
          height +
          " / 2; step; step /= 2) {\n"
          "barrier(CLK_LOCAL_MEM_FENCE);\n"
-         "if (y < step) sums[y][x] = hr_fold_totals(sums[y][x], sums[y + step][x]);\n}\n"
-         "if (inside && y == 0) {\nconst Index result = k;\n{\n"
-         "const Index k = part * s.kept * s.inner + result;\nconst Total total = sums[0][x];\n" +
+         "if (down < step) sums[down][across] = "
+         "hr_fold_totals(sums[down][across], sums[down + step][across]);\n}\n"
+         "if (inside && down == 0) {\nconst Index result = k;\n{\n"
+         "const Index k = part * s.kept * s.inner + result;\nconst Total total = sums[0][across];\n" +
          f.finish + "}\n}\n}\n";
 }
 

@@ -8,8 +8,8 @@
 
 namespace hr::cl {
 
-// Columns that an item of a CPU device, or a work-group of a GPU, folds side by side.
-constexpr int64_t kCpuColumns = 64, kGpuColumns = 32, kGpuRows = 8;
+// Columns that an item of a CPU device at most, or a work-group of a GPU, folds side by side.
+constexpr int64_t kCpuColumns = 512, kGpuColumns = 32, kGpuRows = 8;
 constexpr int64_t kGpuGroup = 256;
 
 // The kernel "reduce". Sizes, as longs or ints: kept, reduced, inner, segments, segment, per_item,
