@@ -24,7 +24,7 @@ Split split_of(const Traits& traits, const Runs& runs) {
   // Columns that are folded side by side, in long pieces of memory if that leaves enough to do.
   int64_t columns = kGpuColumns;
   if (traits.is_cpu)
-    columns = std::clamp<int64_t>(divided(results, items * 64) * 64, 64, kCpuColumns);
+    columns = std::clamp<int64_t>(divided(results, items * 64) * 64, 256, kCpuColumns);
   // What can be cut: elements of one row, or rows of a row's size; of columns, side by side.
   const int64_t step =
       runs.rows ? (runs.reduced_rank ? runs.inner : 1) : std::min(runs.inner, columns);
