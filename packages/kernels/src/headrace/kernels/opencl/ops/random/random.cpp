@@ -1,12 +1,12 @@
 // Random ops: uniform, normal and truncated normal, with the CPU library's streams.
 #include <algorithm>
 
+#include "codegen/element.hpp"
 #include "launch/launch.hpp"
 #include "library/constraints.hpp"
 #include "library/random/random_state.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "text/element.hpp"
 
 namespace hr::cl {
 namespace {
