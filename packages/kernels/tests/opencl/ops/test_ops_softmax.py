@@ -70,3 +70,12 @@ def test_a_label_that_is_no_class_gives_nan(device: Device) -> None:
     )
     assert np.isnan(loss).tolist() == [False, True, True]
     assert np.isnan(backprop).all(axis=1).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_in_top_k(device: Device, index: str) -> None:
+    x = sample((40, 9), "float32", seed=1)
+    x[3, 2], x[4, 1] = np.nan, np.inf
+    targets = np.random.default_rng(0).integers(-1, 10, 40).astype(index)
+    assert_as_cpu(device, "InTopK", x, targets, k=3)
+    assert_as_cpu(device, "InTopKV2", x, targets, np.array(2, index))
