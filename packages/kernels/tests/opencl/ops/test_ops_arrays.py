@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compare import assert_as_cpu, assert_close
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from compare import assert_as_cpu, assert_close
 from kernel_harness import Device, Variable, run_kernel
 from kernel_harness.samples import sample
 

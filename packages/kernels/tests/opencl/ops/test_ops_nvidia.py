@@ -39,7 +39,9 @@ def sources(tmp_path_factory: pytest.TempPathFactory, device: object) -> list[Pa
 
 def ptx_of(source: Path) -> str:
     options = source.read_text().split("\n", 1)[0].removeprefix("// ")
-    options = options.replace("HR_NVIDIA=0", "HR_NVIDIA=1").replace("HR_HAS_HALF=0", "HR_HAS_HALF=1")
+    options = options.replace("HR_NVIDIA=0", "HR_NVIDIA=1").replace(
+        "HR_HAS_HALF=0", "HR_HAS_HALF=1"
+    )
     target = source.with_suffix(".ptx")
     command = ["clang-15", "-x", "cl", *options.split(), "-target", "nvptx64-nvidia-nvcl", "-O3"]
     command += ["-Xclang", "-mlink-bitcode-file", "-Xclang", str(LIBRARY)]

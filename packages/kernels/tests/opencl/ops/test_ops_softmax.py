@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
 from compare import assert_as_cpu
 from kernel_harness import Device, run_kernel
 from kernel_harness.samples import sample
+from ml_dtypes import bfloat16
 
 SHAPES = [(1, 1), (7, 3), (32, 10), (3, 1000), (500, 17), (2, 50_000)]
 

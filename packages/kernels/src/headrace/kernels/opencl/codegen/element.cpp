@@ -129,6 +129,7 @@ const char* rep_type(Rep rep) {
 std::string general_functions() {
   char text[512];
   std::snprintf(text, sizeof text,
+                "#include \"vector_math.cl\"\n"
                 "#pragma OPENCL FP_CONTRACT OFF\n"  // as the CPU's loops: each op rounds
                 "#define kSeluScale %.17g\n#define kSeluScaleAlpha %.17g\n"
                 "#define kInfinity INFINITY\n#define nearbyint(x) rint(x)\n"

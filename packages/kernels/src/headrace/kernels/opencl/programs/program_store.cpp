@@ -52,8 +52,8 @@ std::string cache_key(const Traits& traits, const std::string& text, const std::
 void keep_source(const std::string& key, const std::string& text, const std::string& options) {
   const char* folder = std::getenv("HEADRACE_OPENCL_KEEP_SOURCES");
   if (!folder || !*folder) return;
-  std::ofstream(std::string(folder) + "/" + key.substr(0, 16) + ".cl")
-      << "// " << options << "\n" << text;
+  std::ofstream(std::string(folder) + "/" + key.substr(0, 16) + ".cl") << "// " << options << "\n"
+                                                                       << text;
 }
 
 std::string build_log(cl_program program, cl_device_id id) {
