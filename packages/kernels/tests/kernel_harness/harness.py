@@ -186,7 +186,8 @@ class PreparedKernel:
         if not self.registration.flags & VIEW:
             code = driver.driver_compute(
                 self._call, inputs, self.n_inputs, outputs, self.n_outputs, self.threads,
-                ctypes.c_void_p(self._address), ctypes.c_int64(repeats), message, ctypes.c_size_t(4096),
+                ctypes.c_void_p(self._address), ctypes.c_int64(repeats), message,
+                ctypes.c_size_t(4096),
             )  # fmt: skip
         results = []
         for output in outputs[: self.n_outputs]:

@@ -141,8 +141,7 @@ def test_sums_of_many(device: Device, n: int, dtype: str) -> None:
     assert_as_cpu(device, "AddN", [sample((41,), dtype, seed=i) for i in range(n)])
 
 
-CAST = ["float32", "float64", "float16", bfloat16, "int8", "int16", "int32", "int64", "uint8", "uint16",
-        "uint32", "uint64", "bool"]  # fmt: skip
+CAST = [*FLOATS, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 
 
 @pytest.mark.parametrize("to", CAST)

@@ -67,8 +67,8 @@ def test_optimizers_of_other_dtypes(device: Device, op: str, dtype: str) -> None
 @pytest.mark.parametrize(
     "op, attrs",
     [("ApplyMomentum", {"use_nesterov": True}), ("ApplyAdam", {"use_nesterov": True}),
-     ("ResourceSparseApplyMomentum", {"use_nesterov": True}), ("ApplyAdagrad", {"update_slots": False}),
-     ("ApplyFtrlV2", {"multiply_linear_by_lr": True})],
+     ("ResourceSparseApplyMomentum", {"use_nesterov": True}),
+     ("ApplyAdagrad", {"update_slots": False}), ("ApplyFtrlV2", {"multiply_linear_by_lr": True})],
 )  # fmt: skip
 def test_optimizers_look_at_their_attributes(device: Device, op: str, attrs: dict) -> None:
     expected, actual = run_both(device, op, optimizer_arguments(op, 9), **attrs)
