@@ -1,8 +1,11 @@
 #include "gemm/gemm.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "gemm/tiles.hpp"
+#include "tuning/tuner.hpp"
 
 namespace hr::cl {
 
@@ -71,18 +74,22 @@ void add_launch(Sequence* s, const Kernel& kernel, const Grid& grid, const Gemm&
          l.a_outer, l.b_inner, l.b_outer);
 }
 
-hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s) {
+int64_t products_of(const Gemm& g) {
   int64_t products = 1;
   for (const Gemm::Dimension& d : g.batch) products *= d.size;
-  const CpuTile tile = cpu_tile(device_of(r), e, g.m, g.n, products);
+  return products;
+}
+
+// `packed`: a launch before packs all of b, instead of each item the panels it needs.
+hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTile& tile,
+                    bool packed, Sequence* s) {
+  const int64_t products = products_of(g);
   const int64_t panels = divide_up(g.n, tile.columns(e)), tiles = divide_up(g.m, tile.rows);
-  // An item packs the panels it needs, unless many would pack the same.
-  const bool packed = products == 1 && tiles >= 3 && double(g.m) * double(g.n) * double(g.k) >= 15e6;
   // Parts of half would be rounded.
   const int64_t parts = e.bytes < e.real_bytes
                             ? 1
                             : parts_of(device_of(r), panels * tiles * products, g.k,
-                                       2 * CpuTile::kDepth);
+                                       2 * tile.depth);
   const int64_t part_k = divide_up(g.k, parts);
   const std::string defines = tile.defines(e) + (packed ? " -DPACKED" : "");
   const Kernel* gemm;
@@ -92,14 +99,14 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s)
     const Kernel* pack;
     if (g.transpose_a) {
       if (hr_code code = find(r, "gemm_cpu.cl", defines, "pack_a", &pack)) return code;
-      a = s->reserve(divide_up(g.m, CpuTile::kRows) * CpuTile::kRows * g.k * e.bytes);
+      a = s->reserve(divide_up(g.m, tile.block_rows) * tile.block_rows * g.k * e.bytes);
       constexpr int64_t kPackRows = 32;  // PACK_A_ROWS
       s->add(*pack, Grid::of(size_t(divide_up(g.k, kPackRows)), 1, 1, 1, 1, 1), g.a, a,
              int32_t(g.m), int32_t(g.k), int32_t(g.lda()));
     }
     if (hr_code code = find(r, "gemm_cpu.cl", defines, "pack_b", &pack)) return code;
     b = s->reserve(panels * tile.columns(e) * g.k * e.real_bytes);
-    s->add(*pack, Grid::of(size_t(panels), size_t(divide_up(g.k, CpuTile::kDepth)), 1, 1, 1, 1),
+    s->add(*pack, Grid::of(size_t(panels), size_t(divide_up(g.k, tile.depth)), 1, 1, 1, 1),
            g.b, b, int32_t(g.n), int32_t(g.k), int32_t(g.ldb()), int32_t(g.transpose_b));
   }
   const int64_t size = products * g.m * g.n;
@@ -116,14 +123,9 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s)
   return code;
 }
 
-hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s) {
-  int64_t products = 1;
-  bool aligned = g.lda() % 4 == 0 && g.ldb() % 4 == 0 && g.n % 4 == 0;
-  for (const Gemm::Dimension& d : g.batch) {
-    products *= d.size;
-    aligned &= d.a % 4 == 0 && d.b % 4 == 0;
-  }
-  const GpuTile tile = gpu_tile(device_of(r), e, aligned, g.m, g.n, products);
+hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTile& tile,
+                    bool aligned, Sequence* s) {
+  const int64_t products = products_of(g);
   const int64_t columns = divide_up(g.n, tile.side), rows = divide_up(g.m, tile.side);
   const int64_t parts =
       e.bytes < e.real_bytes || products > 1
@@ -153,22 +155,86 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, Sequence* s)
   return code;
 }
 
+// Whether all that is read or written four at a time begins at a multiple of four.
+bool is_aligned(const Gemm& g) {
+  bool aligned = g.lda() % 4 == 0 && g.ldb() % 4 == 0 && g.n % 4 == 0;
+  for (const Gemm::Dimension& d : g.batch) aligned &= d.a % 4 == 0 && d.b % 4 == 0;
+  return aligned;
+}
+
+TunedWork work_of(const Element& e, const Gemm& g) {
+  TunedWork work;
+  work.name = std::string("gemm ") + (g.transpose_a ? "t" : "n") + (g.transpose_b ? "t" : "n") +
+              (is_aligned(g) ? " aligned" : "");
+  work.sizes = {g.m, g.n, g.k};
+  work.input_bytes = {g.m * g.k * e.bytes, g.k * g.n * e.bytes};
+  work.output_bytes = g.m * g.n * e.bytes;
+  return work;
+}
+
+// Appends the variant that is the fastest here. The first is the built-in choice.
+hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s) {
+  const Device& device = device_of(r);
+  const int64_t products = products_of(gemm);
+  using Add = std::function<hr_code(const Gemm&, Sequence*)>;
+  std::vector<std::pair<std::string, Add>> variants;
+  if (uses_cpu_family(device)) {
+    auto variant = [&](const CpuTile& tile, bool packed) {
+      variants.emplace_back(tile.name() + (packed ? " packed" : ""),
+                            [r, &e, tile, packed](const Gemm& g, Sequence* to) {
+                              return add_for_cpu(r, e, g, tile, packed, to);
+                            });
+    };
+    const CpuTile tile = cpu_tile(device, e, gemm.m, gemm.n, products);
+    // Packing pays where many items would pack the same.
+    const bool packed = products == 1 && divide_up(gemm.m, tile.rows) >= 3 &&
+                        double(gemm.m) * double(gemm.n) * double(gemm.k) >= 15e6;
+    variant(tile, packed);
+    if (products == 1) variant(tile, !packed);
+    CpuTile wide = tile;
+    wide.block_rows = 6, wide.depth = 128, wide.vectors = 4;
+    if (gemm.n >= wide.columns(e))
+      variant(cut_rows(wide, device, e, gemm.m, gemm.n, products), packed);
+  } else {
+    const bool aligned = is_aligned(gemm);
+    const GpuTile first = gpu_tile(device, e, aligned, gemm.m, gemm.n, products);
+    auto variant = [&](const GpuTile& tile) {
+      variants.emplace_back(std::to_string(tile.side),
+                            [r, &e, tile, aligned](const Gemm& g, Sequence* to) {
+                              return add_for_gpu(r, e, g, tile, aligned, to);
+                            });
+    };
+    variant(first);
+    for (const GpuTile& tile : kGpuTiles)
+      if (tile.side != first.side && tile.suits(e, aligned)) variant(tile);
+  }
+  size_t chosen = 0;
+  if (products == 1 && e.bytes == 4) {
+    Gemm alone = gemm;
+    alone.a = Place::input(0), alone.b = Place::input(1), alone.c = Place::output(0);
+    std::vector<Variant> trials;
+    for (const auto& [name, add] : variants)
+      trials.push_back({name, [&alone, &add = add](Sequence* to) { return add(alone, to); }});
+    chosen = choose_variant(r, work_of(e, alone), trials);
+  }
+  return variants[chosen].second(gemm, s);
+}
+
 }  // namespace
 
 hr_code add_sum_of_parts(hr_request* r, const Element& e, Place parts, int64_t n, int64_t count,
                          Place sum, Sequence* s) {
   const Kernel* kernel;
-  if (hr_code code = find(r, "parts.cl", e.define, "sum_parts", &kernel)) return code;
+  if (hr_code code = find(r, "parts.cl", e.define + family_define(device_of(r)), "sum_parts", &kernel)) return code;
   constexpr int64_t kCpuElements = 2048;  // ELEMENTS of parts.cl
-  const bool cpu = device_of(r).traits.is_cpu;
+  const bool cpu = uses_cpu_family(device_of(r));
   s->add(*kernel, cpu ? Grid::of(size_t(divide_up(n, kCpuElements)), 1) : Grid::of(size_t(n), 64),
          parts, sum, n, int32_t(count));
   return HR_OK;
 }
 
 hr_code add_gemm(hr_request* r, const Element& e, Gemm gemm, Sequence* s) {
-  int64_t products = 1;
-  for (const Gemm::Dimension& d : gemm.batch) products *= d.size;
+  const int64_t products = products_of(gemm);
   if (products == 0 || gemm.m == 0 || gemm.n == 0) return HR_OK;
   if (gemm.k == 0) {
     s->add_zeros(gemm.c, products * gemm.m * gemm.n * e.bytes);
@@ -179,7 +245,7 @@ hr_code add_gemm(hr_request* r, const Element& e, Gemm gemm, Sequence* s) {
                            "matrices of %lld x %lld x %lld: each must be less than 2^31",
                            (long long)gemm.m, (long long)gemm.k, (long long)gemm.n);
   join_dimensions(&gemm.batch);
-  return device_of(r).traits.is_cpu ? add_for_cpu(r, e, gemm, s) : add_for_gpu(r, e, gemm, s);
+  return add_tuned(r, e, gemm, s);
 }
 
 }  // namespace hr::cl

@@ -121,7 +121,7 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Convolution& c, Direc
   const int64_t panels = divide_up(w.columns, tile.columns(e));
   const int64_t tiles = divide_up(m, tile.rows) * times;
   const int64_t lines = c.w.batch * c.w.out[0];
-  const int64_t least = std::max<int64_t>(1, 2 * CpuTile::kDepth / std::max(w.out_w, 1));
+  const int64_t least = std::max<int64_t>(1, 2 * CpuTile{}.depth / std::max(w.out_w, 1));
   const int64_t wanted = parts_of(device_of(r), panels * tiles * c.groups, lines, least);
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
   const Kernel* kernel;
@@ -187,7 +187,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Convolution& c, Direc
 hr_code add_convolution(hr_request* r, const Element& e, const Convolution& c, Direction direction,
                         const ConvolutionPlaces& at, Sequence* s) {
   if (is_product(c)) return add_product(r, e, c, direction, at, s);
-  return device_of(r).traits.is_cpu ? add_for_cpu(r, e, c, direction, at, s)
+  return uses_cpu_family(device_of(r)) ? add_for_cpu(r, e, c, direction, at, s)
                                     : add_for_gpu(r, e, c, direction, at, s);
 }
 
@@ -195,7 +195,7 @@ hr_code add_convolution(hr_request* r, const Element& e, const Convolution& c, D
 
 hr_code add_depthwise(hr_request* r, const Element& e, const Convolution& c, Direction direction,
                       const ConvolutionPlaces& at, Sequence* s) {
-  const bool cpu = device_of(r).traits.is_cpu;
+  const bool cpu = uses_cpu_family(device_of(r));
   const WindowArgument w = window_argument(c.w, c.w.channels, c.out_channels);
   const char* const file = cpu ? "depthwise_cpu.cl" : "depthwise_gpu.cl";
   const std::string defines = e.define + ("-DMULTIPLIER=" + std::to_string(c.out_group));
