@@ -93,9 +93,7 @@ class Case:
         assert_near(got, self.placed(want))
         sizes = np.array(x.shape, np.int32)
         got = run_kernel(f"{op}BackpropInput", sizes, self.f, dy, device=device, **attrs)
-        want = windows.convolve_to_input(
-            self.x.shape, self.filter, wide_dy, self.axes, self.groups
-        )
+        want = windows.convolve_to_input(self.x.shape, self.filter, wide_dy, self.axes, self.groups)
         assert_near(got, self.placed(want), GRADIENT)
         sizes = np.array(self.f.shape, np.int32)
         got = run_kernel(f"{op}BackpropFilter", x, sizes, dy, device=device, **attrs)

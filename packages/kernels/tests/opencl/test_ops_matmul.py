@@ -64,7 +64,10 @@ def test_products_of_any_size(
 
 @settings(max_examples=40, deadline=None)
 @given(
-    m=st.integers(0, 130), n=st.integers(0, 130), k=st.integers(0, 600), flags=st.sampled_from(FLAGS)
+    m=st.integers(0, 130),
+    n=st.integers(0, 130),
+    k=st.integers(0, 600),
+    flags=st.sampled_from(FLAGS),
 )
 def test_products_of_drawn_sizes(m: int, n: int, k: int, flags: tuple[bool, bool]) -> None:
     a, b = operands(m, n, k, flags, "float32")

@@ -9,15 +9,15 @@
 
 #include "device/device.hpp"
 #include "headrace/kernel.h"
-#include "library/dtype_names.hpp"
 #include "launch/launch.hpp"
+#include "library/dtype_names.hpp"
 
 namespace hr::cl {
 
 struct Element {
-  int64_t bytes;        // in memory
-  int64_t real_bytes;   // in registers: half is computed as float
-  int32_t lanes;        // of a vector of the CPU family
+  int64_t bytes;       // in memory
+  int64_t real_bytes;  // in registers: half is computed as float
+  int32_t lanes;       // of a vector of the CPU family
   const char* define;
 };
 

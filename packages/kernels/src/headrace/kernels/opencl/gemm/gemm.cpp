@@ -69,9 +69,10 @@ template <class... Between>
 void add_launch(Sequence* s, const Kernel& kernel, const Grid& grid, const Gemm& g,
                 const Launched& l, Place a, Place b, Place c, int64_t parts, int64_t part_k,
                 Between... between) {
-  s->add(kernel, grid, a, b, c, int32_t(g.m), int32_t(g.n), int32_t(g.k), int32_t(g.lda()),
-         int32_t(g.ldb()), between..., int32_t(parts), int32_t(part_k), int32_t(l.inner), l.a_inner,
-         l.a_outer, l.b_inner, l.b_outer);
+  g.epilogue.add_launch(s, kernel, grid, a, b, c, int32_t(g.m), int32_t(g.n), int32_t(g.k),
+                        int32_t(g.lda()), int32_t(g.ldb()), between..., int32_t(parts),
+                        int32_t(part_k), int32_t(l.inner), l.a_inner, l.a_outer, l.b_inner,
+                        l.b_outer);
 }
 
 int64_t products_of(const Gemm& g) {
@@ -80,20 +81,25 @@ int64_t products_of(const Gemm& g) {
   return products;
 }
 
+// Whether parts of the sum may be added up later: those of half would be rounded, and an epilogue
+// is for the whole.
+bool may_be_cut(const Element& e, const Gemm& g) {
+  return e.bytes == e.real_bytes && g.epilogue.empty();
+}
+
 // `packed`: a launch before packs all of b, instead of each item the panels it needs.
 hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTile& tile,
                     bool packed, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t panels = divide_up(g.n, tile.columns(e)), tiles = divide_up(g.m, tile.rows);
-  // Parts of half would be rounded.
-  const int64_t parts = e.bytes < e.real_bytes
-                            ? 1
-                            : parts_of(device_of(r), panels * tiles * products, g.k,
-                                       2 * tile.depth);
+  const int64_t parts =
+      !may_be_cut(e, g) ? 1
+                        : parts_of(device_of(r), panels * tiles * products, g.k, 2 * tile.depth);
   const int64_t part_k = divide_up(g.k, parts);
   const std::string defines = tile.defines(e) + (packed ? " -DPACKED" : "");
   const Kernel* gemm;
-  if (hr_code code = find(r, "gemm_cpu.cl", defines, "gemm", &gemm)) return code;
+  if (hr_code code = find(r, "gemm_cpu.cl", defines + g.epilogue.defines(), "gemm", &gemm))
+    return code;
   Place a = g.a, b = g.b;
   if (packed) {
     const Kernel* pack;
@@ -106,8 +112,8 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTil
     }
     if (hr_code code = find(r, "gemm_cpu.cl", defines, "pack_b", &pack)) return code;
     b = s->reserve(panels * tile.columns(e) * g.k * e.real_bytes);
-    s->add(*pack, Grid::of(size_t(panels), size_t(divide_up(g.k, tile.depth)), 1, 1, 1, 1),
-           g.b, b, int32_t(g.n), int32_t(g.k), int32_t(g.ldb()), int32_t(g.transpose_b));
+    s->add(*pack, Grid::of(size_t(panels), size_t(divide_up(g.k, tile.depth)), 1, 1, 1, 1), g.b, b,
+           int32_t(g.n), int32_t(g.k), int32_t(g.ldb()), int32_t(g.transpose_b));
   }
   const int64_t size = products * g.m * g.n;
   const Place whole = parts == 1 ? g.c : s->reserve(parts * size * e.bytes);
@@ -127,16 +133,15 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTil
                     bool aligned, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t columns = divide_up(g.n, tile.side), rows = divide_up(g.m, tile.side);
-  const int64_t parts =
-      e.bytes < e.real_bytes || products > 1
-          ? 1
-          : parts_of(device_of(r), columns * rows, g.k, 16 * tile.slice);
+  const int64_t parts = products > 1 || !may_be_cut(e, g)
+                            ? 1
+                            : parts_of(device_of(r), columns * rows, g.k, 16 * tile.slice);
   const int64_t part_k = divide_up(divide_up(g.k, parts), tile.slice) * tile.slice;
   const std::string transposes = std::string(" -DTRANSPOSE_A=") + (g.transpose_a ? "1" : "0") +
                                  " -DTRANSPOSE_B=" + (g.transpose_b ? "1" : "0");
   // Two groups of the largest tile fit a multiprocessor if an item has 128 registers at most.
   const bool limited = device_of(r).traits.nvidia && tile.side == 128;
-  const std::string defines = tile.defines(e, aligned) + transposes +
+  const std::string defines = tile.defines(e, aligned) + transposes + g.epilogue.defines() +
                               (limited ? " -cl-nv-maxrregcount=128" : "");
   const Kernel* gemm;
   if (hr_code code = find(r, "gemm_gpu.cl", defines, "gemm", &gemm)) return code;
@@ -148,7 +153,8 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTil
                         size_t(tile.items), 1, 1),
                one, l, one.a, one.b, parts == 1 ? one.c : whole, parts, part_k);
     if (aligned)
-      s->unless_aligned({4 * e.bytes, "gemm_gpu.cl", tile.defines(e, false) + transposes, "gemm"});
+      s->unless_aligned({4 * e.bytes, "gemm_gpu.cl",
+                         tile.defines(e, false) + transposes + g.epilogue.defines(), "gemm"});
     return HR_OK;
   });
   if (code == HR_OK && parts > 1) code = add_sum_of_parts(r, e, whole, size, parts, g.c, s);
@@ -212,6 +218,7 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
   if (products == 1 && e.bytes == 4) {
     Gemm alone = gemm;
     alone.a = Place::input(0), alone.b = Place::input(1), alone.c = Place::output(0);
+    alone.epilogue = {};
     std::vector<Variant> trials;
     for (const auto& [name, add] : variants)
       trials.push_back({name, [&alone, &add = add](Sequence* to) { return add(alone, to); }});
@@ -225,7 +232,9 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
 hr_code add_sum_of_parts(hr_request* r, const Element& e, Place parts, int64_t n, int64_t count,
                          Place sum, Sequence* s) {
   const Kernel* kernel;
-  if (hr_code code = find(r, "parts.cl", e.define + family_define(device_of(r)), "sum_parts", &kernel)) return code;
+  if (hr_code code =
+          find(r, "parts.cl", e.define + family_define(device_of(r)), "sum_parts", &kernel))
+    return code;
   constexpr int64_t kCpuElements = 2048;  // ELEMENTS of parts.cl
   const bool cpu = uses_cpu_family(device_of(r));
   s->add(*kernel, cpu ? Grid::of(size_t(divide_up(n, kCpuElements)), 1) : Grid::of(size_t(n), 64),
@@ -237,6 +246,9 @@ hr_code add_gemm(hr_request* r, const Element& e, Gemm gemm, Sequence* s) {
   const int64_t products = products_of(gemm);
   if (products == 0 || gemm.m == 0 || gemm.n == 0) return HR_OK;
   if (gemm.k == 0) {
+    if (!gemm.epilogue.empty())
+      return hr_request_fail(r, HR_UNIMPLEMENTED, "%s of matrices with nothing to sum",
+                             r->node->op);
     s->add_zeros(gemm.c, products * gemm.m * gemm.n * e.bytes);
     return HR_OK;
   }

@@ -74,8 +74,8 @@ inline constexpr GpuTile kGpuTiles[] = {{128, 8, 256}, {64, 16, 256}, {32, 8, 64
 inline GpuTile gpu_tile(const Device& device, const Element& e, bool aligned, int64_t m, int64_t n,
                         int64_t others) {
   for (const GpuTile& tile : kGpuTiles) {
-    const bool fills = divide_up(m, tile.side) * divide_up(n, tile.side) * others >=
-                       device.traits.compute_units;
+    const bool fills =
+        divide_up(m, tile.side) * divide_up(n, tile.side) * others >= device.traits.compute_units;
     if (tile.suits(e, aligned) && fills && 2 * std::min(m, n) > tile.side) return tile;
   }
   return kGpuTiles[std::min(m, n) > 32 ? 1 : 2];

@@ -105,6 +105,7 @@ TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filte
   o.channel = o.row % w.depth;
   sums result;
   multiply_tile(&result, &o, &o, k1 - k0, slices_a, slices_b);
+  const epilogue e = EPILOGUE_OF(0);
   writer filter = all_filter + ((long)part * rows * w.out_pitch + group * w.columns);
 #pragma unroll
   for (int h = 0; h < GROUPS; ++h) {
@@ -115,7 +116,7 @@ TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filte
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
         store_four(result.at[4 * h + r][g], filter + (long)i * w.out_pitch, j0 + ITEM_COLUMN(g),
-                   w.columns);
+                   w.columns, &e);
     }
   }
 }

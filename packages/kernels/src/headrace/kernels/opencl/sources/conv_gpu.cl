@@ -146,7 +146,9 @@ static inline void advance_b(operand* o) {}
 #include "gpu_multiply.cl"
 
 // Grid: tiles of columns, tiles of pixels, groups times phases.
-TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w) {
+TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w
+                    EPILOGUE_PARAMETERS) {
+  EPILOGUE_INPUTS;
   HR_INPUT(T, all_from);
   HR_INPUT(T, all_filter);
   HR_OUTPUT(T, all_to);
@@ -202,6 +204,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
     o.filter = all_filter + (group * w.columns + o.column);
 #endif
   }
+  const epilogue e = EPILOGUE_OF(group * w.columns);
   sums result;
   multiply_tile(&result, &o, &o, o.taps_h * o.taps_w * w.depth, slices_a, slices_b);
 #pragma unroll
@@ -216,7 +219,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
                             group * w.columns);
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
-        store_four(result.at[4 * h + r][g], to, j0 + ITEM_COLUMN(g), w.columns);
+        store_four(result.at[4 * h + r][g], to, j0 + ITEM_COLUMN(g), w.columns, &e);
     }
   }
 }

@@ -35,7 +35,8 @@ static inline void advance_b(operand* b) { advance_operand(b); }
 // Grid: tiles along n, tiles along m, products of the batch times parts of k.
 TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,
                 int ldb, int parts, int part_k, int batch, long a_inner, long a_outer, long b_inner,
-                long b_outer) {
+                long b_outer EPILOGUE_PARAMETERS) {
+  EPILOGUE_INPUTS;
   HR_INPUT(T, all_a);
   HR_INPUT(T, all_b);
   HR_OUTPUT(T, all_c);
@@ -58,6 +59,7 @@ TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n
          (B_ALONG_K ? (long)column * ldb + b.k : (long)b.k * ldb + column);
   sums result;
   multiply_tile(&result, &a, &b, k1 - k0, slices_a, slices_b);
+  const epilogue e = EPILOGUE_OF(0);
   writer c = all_c + (long)get_group_id(2) * m * n;
 #pragma unroll
   for (int h = 0; h < GROUPS; ++h) {
@@ -67,7 +69,7 @@ TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n
       if (i >= m) continue;
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
-        store_four(result.at[4 * h + r][g], c + (long)i * n, j0 + ITEM_COLUMN(g), n);
+        store_four(result.at[4 * h + r][g], c + (long)i * n, j0 + ITEM_COLUMN(g), n, &e);
     }
   }
 }

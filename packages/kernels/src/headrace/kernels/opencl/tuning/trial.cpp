@@ -84,9 +84,9 @@ Trial::Trial(Device& device, const TunedWork& work) : device_(device) {
     // As many elements as are compared are random.
     std::vector<float> values(size_t(std::min<int64_t>(kCompared, sizes[i] / 4)));
     for (float& v : values) v = uniform(random);
-    if (!values.empty() && device_.copy_in(&device_, t.data, values.data(),
-                                           int64_t(values.size() * sizeof(float)), nullptr, nullptr,
-                                           nullptr) != HR_OK)
+    if (!values.empty() &&
+        device_.copy_in(&device_, t.data, values.data(), int64_t(values.size() * sizeof(float)),
+                        nullptr, nullptr, nullptr) != HR_OK)
       return;
     if (i + 1 < sizes.size()) inputs_.push_back(&t);
   }
@@ -116,9 +116,8 @@ bool Trial::agrees() {
   std::vector<float> got(size_t(std::min<int64_t>(kCompared, output_->bytes / 4)));
   if (!got.empty()) {
     Wait wait;
-    if (device_.copy_out(&device_, got.data(), output_->data,
-                         int64_t(got.size() * sizeof(float)), nullptr, Wait::done,
-                         &wait) != HR_OK ||
+    if (device_.copy_out(&device_, got.data(), output_->data, int64_t(got.size() * sizeof(float)),
+                         nullptr, Wait::done, &wait) != HR_OK ||
         wait.code() != HR_OK)
       return false;
   }

@@ -43,7 +43,8 @@ std::string class_of(const Device& device, const TunedWork& work,
   std::string text = "tuning 1\n" + device.traits.platform_version + "\n" + device.traits.name +
                      "\n" + device.traits.driver + "\n" + work.name;
   for (const int64_t size : work.sizes)
-    text += " " + std::to_string(std::lround(std::floor(2 * std::log2(double(std::max<int64_t>(size, 1))))));
+    text += " " + std::to_string(
+                      std::lround(std::floor(2 * std::log2(double(std::max<int64_t>(size, 1))))));
   for (const Variant& v : variants) text += "\n" + v.name;
   return sha256(text);
 }

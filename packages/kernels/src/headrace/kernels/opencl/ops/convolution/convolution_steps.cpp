@@ -33,9 +33,10 @@ bool is_product(const Convolution& c) {
 }
 
 hr_code add_product(hr_request* r, const Element& e, const Convolution& c, Direction direction,
-                    const ConvolutionPlaces& at, Sequence* s) {
+                    const ConvolutionPlaces& at, const EpilogueStep& epilogue, Sequence* s) {
   const int64_t pixels = c.w.batch * c.w.out_positions();
   Gemm g;
+  g.epilogue = epilogue;
   switch (direction) {
     case Direction::forward:
       g.m = pixels, g.n = c.out_channels, g.k = c.w.channels;
@@ -91,7 +92,7 @@ hr_code add_padding(hr_request* r, const Element& e, Place* x, WindowArgument* w
 }
 
 hr_code add_for_cpu(hr_request* r, const Element& e, const Convolution& c, Direction direction,
-                    ConvolutionPlaces at, Sequence* s) {
+                    ConvolutionPlaces at, const EpilogueStep& epilogue, Sequence* s) {
   WindowArgument w = argument_of(c, direction);
   const bool inside = wants_padding(c, direction);
   if (inside) {
@@ -105,14 +106,16 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Convolution& c, Direc
     const int64_t pixels = pixels_of_phase(c, direction);
     const CpuTile tile = cpu_tile(device_of(r), e, pixels, w.columns, others);
     const Kernel* kernel;
-    if (hr_code code = find(r, "conv_cpu.cl",
-                            tile.defines(e) + variant + (forward ? "" : " -DTO_INPUT"), "convolve",
-                            &kernel))
+    if (hr_code code =
+            find(r, "conv_cpu.cl",
+                 tile.defines(e) + variant + (forward ? "" : " -DTO_INPUT") + epilogue.defines(),
+                 "convolve", &kernel))
       return code;
-    s->add(*kernel,
-           Grid::of(size_t(divide_up(w.columns, tile.columns(e))),
-                    size_t(divide_up(pixels, tile.rows)), size_t(others), 1, 1, 1),
-           forward ? at.x : at.y, at.filter, forward ? at.y : at.x, w, int32_t(tile.rows));
+    epilogue.add_launch(s, *kernel,
+                        Grid::of(size_t(divide_up(w.columns, tile.columns(e))),
+                                 size_t(divide_up(pixels, tile.rows)), size_t(others), 1, 1, 1),
+                        forward ? at.x : at.y, at.filter, forward ? at.y : at.x, w,
+                        int32_t(tile.rows));
     return HR_OK;
   }
   // A tile has rows of one tap, or of any if the image is padded.
@@ -138,7 +141,7 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Convolution& c, Direc
 // ---- GPU ----------------------------------------------------------------------------------------
 
 hr_code add_for_gpu(hr_request* r, const Element& e, const Convolution& c, Direction direction,
-                    const ConvolutionPlaces& at, Sequence* s) {
+                    const ConvolutionPlaces& at, const EpilogueStep& epilogue, Sequence* s) {
   const WindowArgument w = argument_of(c, direction);
   const bool aligned = w.depth % 4 == 0 && w.columns % 4 == 0;  // and so are the pitches
   const int64_t taps = c.w.window_positions();
@@ -147,15 +150,16 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Convolution& c, Direc
     const int64_t pixels = pixels_of_phase(c, direction);
     const int64_t others = c.groups * phases(c, direction);
     const GpuTile tile = gpu_tile(device_of(r), e, aligned, pixels, w.columns, others);
-    const std::string which = forward ? " -DTO_INPUT=0" : " -DTO_INPUT=1";
+    const std::string which = (forward ? " -DTO_INPUT=0" : " -DTO_INPUT=1") + epilogue.defines();
     const Kernel* kernel;
     if (hr_code code =
             find(r, "conv_gpu.cl", tile.defines(e, aligned) + which, "convolve", &kernel))
       return code;
-    s->add(*kernel,
-           Grid::of(size_t(divide_up(w.columns, tile.side) * tile.items),
-                    size_t(divide_up(pixels, tile.side)), size_t(others), size_t(tile.items), 1, 1),
-           forward ? at.x : at.y, at.filter, forward ? at.y : at.x, w);
+    epilogue.add_launch(
+        s, *kernel,
+        Grid::of(size_t(divide_up(w.columns, tile.side) * tile.items),
+                 size_t(divide_up(pixels, tile.side)), size_t(others), size_t(tile.items), 1, 1),
+        forward ? at.x : at.y, at.filter, forward ? at.y : at.x, w);
     if (aligned)
       s->unless_aligned({4 * e.bytes, "conv_gpu.cl", tile.defines(e, false) + which, "convolve"});
     return HR_OK;
@@ -185,10 +189,10 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Convolution& c, Direc
 }  // namespace
 
 hr_code add_convolution(hr_request* r, const Element& e, const Convolution& c, Direction direction,
-                        const ConvolutionPlaces& at, Sequence* s) {
-  if (is_product(c)) return add_product(r, e, c, direction, at, s);
-  return uses_cpu_family(device_of(r)) ? add_for_cpu(r, e, c, direction, at, s)
-                                    : add_for_gpu(r, e, c, direction, at, s);
+                        const ConvolutionPlaces& at, const EpilogueStep& epilogue, Sequence* s) {
+  if (is_product(c)) return add_product(r, e, c, direction, at, epilogue, s);
+  return uses_cpu_family(device_of(r)) ? add_for_cpu(r, e, c, direction, at, epilogue, s)
+                                       : add_for_gpu(r, e, c, direction, at, epilogue, s);
 }
 
 // ---- depthwise ----------------------------------------------------------------------------------
@@ -220,8 +224,8 @@ hr_code add_depthwise(hr_request* r, const Element& e, const Convolution& c, Dir
   }
   const int64_t size = c.w.window_positions() * c.out_channels;
   constexpr int64_t kVectors = 4;  // VECTORS of depthwise_cpu.cl
-  const int64_t blocks = cpu ? divide_up(c.out_channels, kVectors * e.lanes)
-                             : divide_up(size, int64_t(kItems) * 8);
+  const int64_t blocks =
+      cpu ? divide_up(c.out_channels, kVectors * e.lanes) : divide_up(size, int64_t(kItems) * 8);
   const int64_t wanted = parts_of(device_of(r), blocks, lines, 4);
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
   const Place whole = parts == 1 ? at.filter : s->reserve(parts * size * e.bytes);

@@ -17,11 +17,11 @@ hr_code add_transpose(hr_request* r, const Element& e, Place from, Place to, int
   for (int64_t i = 0; i < n; i += kMostGroups) {
     const size_t count = size_t(std::min(kMostGroups, n - i));
     const int64_t begin = i * rows * columns * e.bytes;
-    const Grid grid = cpu ? Grid::of(size_t(divide_up(columns, e.lanes)),
-                                     size_t(divide_up(rows, e.lanes)), count, 1, 1, 1)
-                          : Grid::of(size_t(columns),
-                                     size_t(divide_up(rows, int64_t(kSquare))) * kLines, count,
-                                     kSquare, kLines, 1);
+    const Grid grid =
+        cpu ? Grid::of(size_t(divide_up(columns, e.lanes)), size_t(divide_up(rows, e.lanes)), count,
+                       1, 1, 1)
+            : Grid::of(size_t(columns), size_t(divide_up(rows, int64_t(kSquare))) * kLines, count,
+                       kSquare, kLines, 1);
     s->add(*kernel, grid, from.after(begin), to.after(begin), int32_t(rows), int32_t(columns));
   }
   return HR_OK;
