@@ -149,7 +149,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTil
   const Place whole = parts == 1 ? g.c : s->reserve(parts * size * e.bytes);
   hr_code code = over_batch(e, g, kMostGroups / parts, [&](const Gemm& one, const Launched& l) {
     add_launch(s, *gemm,
-               Grid::of(size_t(columns * tile.items), size_t(rows), size_t(l.products() * parts),
+               Grid::of(size_t(rows * tile.items), size_t(columns), size_t(l.products() * parts),
                         size_t(tile.items), 1, 1),
                one, l, one.a, one.b, parts == 1 ? one.c : whole, parts, part_k);
     if (aligned)

@@ -78,7 +78,7 @@ static inline void advance_b(operand* o) { o->b_k += TK; }
 
 #include "gpu_multiply.cl"
 
-// Grid: tiles of columns, tiles of (tap, channel), groups times parts of the pixels of y.
+// Grid: tiles of (tap, channel), tiles of columns, groups times parts of the pixels of y.
 TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filter), window w,
                            int parts, int part_pixels) {
   HR_INPUT(T, all_x);
@@ -86,7 +86,7 @@ TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filte
   HR_OUTPUT(T, all_filter);
   LOCAL_SLICES;
   const int group = get_group_id(2) / parts, part = get_group_id(2) % parts;
-  const int i0 = get_group_id(1) * TILE, j0 = get_group_id(0) * TILE;
+  const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;
   const int rows = w.size_h * w.size_w * w.depth;
   const int k0 = part * part_pixels, k1 = min(w.batch * w.out_h * w.out_w, k0 + part_pixels);
   operand o;

@@ -145,7 +145,7 @@ static inline void advance_b(operand* o) {}
 
 #include "gpu_multiply.cl"
 
-// Grid: tiles of columns, tiles of pixels, groups times phases.
+// Grid: tiles of pixels, tiles of columns, groups times phases.
 TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w
                     EPILOGUE_PARAMETERS) {
   EPILOGUE_INPUTS;
@@ -167,7 +167,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
   const int high = (w.out_h - phase_y + step_h - 1) / step_h;
   const int wide = (w.out_w - phase_x + step_w - 1) / step_w;
   const int m = w.batch * high * wide;
-  const int i0 = get_group_id(1) * TILE, j0 = get_group_id(0) * TILE;
+  const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;
   if (i0 >= m) return;
 
   operand o;

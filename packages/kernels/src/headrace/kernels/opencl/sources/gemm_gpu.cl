@@ -32,7 +32,7 @@ static inline void advance_b(operand* b) { advance_operand(b); }
 
 #include "gpu_multiply.cl"
 
-// Grid: tiles along n, tiles along m, products of the batch times parts of k.
+// Grid: tiles along m, tiles along n, products of the batch times parts of k.
 TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,
                 int ldb, int parts, int part_k, int batch, long a_inner, long a_outer, long b_inner,
                 long b_outer EPILOGUE_PARAMETERS) {
@@ -42,7 +42,7 @@ TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n
   HR_OUTPUT(T, all_c);
   LOCAL_SLICES;
   const int product = get_group_id(2) / parts, part = get_group_id(2) % parts;
-  const int i0 = get_group_id(1) * TILE, j0 = get_group_id(0) * TILE;
+  const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;
   const int k0 = part * part_k, k1 = min(k, k0 + part_k);
   const int row = i0 + A_ROW, column = j0 + B_COLUMN;
   operand a, b;
