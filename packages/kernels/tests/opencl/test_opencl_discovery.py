@@ -60,6 +60,25 @@ with open("/proc/self/maps") as maps:
     run(code)
 
 
+@pytest.mark.parametrize("folder", ["pyopencl/.libs", "pyopencl.libs"])
+def test_the_loader_in_the_wheel_of_pyopencl_is_found_without_importing_it(
+    tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "pyopencl").mkdir()
+    (tmp_path / "pyopencl" / "__init__.py").write_text("raise AssertionError('imported')")
+    (tmp_path / folder).mkdir(exist_ok=True)
+    library = tmp_path / folder / "libOpenCL-5519dec5.so.1.0.0"
+    library.touch()
+    code = """
+import os
+from headrace.kernels.opencl.loading import bundled_loader
+print(bundled_loader())
+print(os.environ["PYOPENCL_HOME"])
+"""
+    found = run(code, PYTHONPATH=str(tmp_path), PYOPENCL_HOME=None).stdout.splitlines()
+    assert found == [str(library), str(tmp_path / "pyopencl")]
+
+
 # ---- choice -------------------------------------------------------------------------------------
 
 
@@ -186,3 +205,39 @@ def test_the_command_lists_devices_by_number() -> None:
     assert "works; used" in text
     assert "HEADRACE_OPENCL_DEVICES is 'all'." in text
     assert "works; not used" in listed(HEADRACE_OPENCL_DEVICES="none")
+
+
+# ---- forks --------------------------------------------------------------------------------------
+
+
+@NEEDS_DEVICE
+@pytest.mark.usefixtures("device")
+def test_a_child_of_a_fork_finds_its_devices_unavailable() -> None:
+    code = """
+import os, warnings
+import numpy as np
+from opencl_device import devices_of
+from headrace.kernels import opencl
+warnings.simplefilter("ignore")  # that a process with threads forks
+(device, *_) = devices_of(opencl.capsule())
+data = device.allocate(400)
+host = np.arange(100, dtype=np.int32)
+device.copy_in(data, host)
+device.copy_within(data, data + 40, 40)
+child = os.fork()
+if child == 0:
+    assert [d.address for d in devices_of(opencl.capsule())][0] == device.address
+    assert device.allocate(100) is None
+    assert device.copy_in(data, host) == device.copy_within(data, data + 40, 40) == 14
+    assert device.copy_out_code(host, data) == 14
+    code, text = device.notify().wait()
+    assert code == 14 and "this process is a fork" in text
+    assert "this process is a fork" in device.describe()
+    device.release(data)
+    device.flush()
+    raise SystemExit(7)  # with the functions of atexit
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+device.copy_out(host, data)
+assert host[:10].tolist() == list(range(10, 20))
+"""
+    assert run(code).stderr == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import logging
+import os
 from pathlib import Path
 
 from headrace.kernels.opencl import _table
@@ -15,8 +16,14 @@ def bundled_loader() -> str:
     spec = importlib.util.find_spec("pyopencl")
     if spec is None or spec.origin is None:
         return ""
-    libraries = Path(spec.origin).parents[1] / "pyopencl.libs"
-    return str(next(iter(sorted(libraries.glob("libOpenCL*.so*"))), ""))
+    package = Path(spec.origin).parent
+    folders = (package / ".libs", package.with_name("pyopencl.libs"))
+    found = [path for folder in folders for path in sorted(folder.glob("libOpenCL*.so*"))]
+    if not found:
+        return ""
+    # That build of ocl-icd reads the variable without checking that it is set.
+    os.environ.setdefault("PYOPENCL_HOME", str(package))
+    return str(found[0])
 
 
 def configure() -> None:

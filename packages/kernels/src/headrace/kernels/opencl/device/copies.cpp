@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/loader.hpp"
+#include "device/fork_guard.hpp"
 
 namespace hr::cl {
 
@@ -25,6 +26,7 @@ Status locate(Device& device, const void* data, int64_t bytes, Root* root, uint6
 
 Status copy_in(Device& device, void* to, const void* from, int64_t bytes, hr_profile* profile,
                hr_device_done done, void* argument) {
+  if (devices_are_lost()) return lost();
   if (bytes <= 0) {
     if (done) done(argument, HR_OK, "");
     return {};
@@ -39,40 +41,41 @@ Status copy_in(Device& device, void* to, const void* from, int64_t bytes, hr_pro
     return {};
   }
   if (!done) return device.staging.write(root, offset, from, bytes, profile);
-  device.stream.enqueue_awaited(Traced(profile, "copy to device", bytes), "copy to the device",
-                                done, argument, [&](cl_event* event) {
-                                  return clEnqueueWriteBuffer(device.stream.queue(), root.memory,
-                                                              CL_FALSE, offset, size_t(bytes), from,
-                                                              0, nullptr, event);
-                                });
-  return {};
+  return device.stream.enqueue_awaited(Traced(profile, "copy to device", bytes),
+                                       "copy to the device", done, argument, [&](cl_event* event) {
+                                         return clEnqueueWriteBuffer(
+                                             device.stream.queue(), root.memory, CL_FALSE, offset,
+                                             size_t(bytes), from, 0, nullptr, event);
+                                       });
 }
 
 Status copy_out(Device& device, void* to, const void* from, int64_t bytes, hr_profile* profile,
                 hr_device_done done, void* argument) {
+  if (devices_are_lost()) return lost();
   if (bytes <= 0) {
     done(argument, HR_OK, "");
     return {};
   }
   Root root;
   uint64_t offset;
-  if (Status status = locate(device, from, bytes, &root, &offset); !status.ok()) return status;
+  if (Status found = locate(device, from, bytes, &root, &offset); !found.ok()) return found;
   if (device.slabs.on_host && device.stream.idle() && !profile) {
     std::memcpy(to, from, size_t(bytes));
     done(argument, HR_OK, "");
     return {};
   }
-  device.stream.enqueue_awaited(Traced(profile, "copy to host", bytes), "copy to the host", done,
-                                argument, [&](cl_event* event) {
-                                  return clEnqueueReadBuffer(device.stream.queue(), root.memory,
-                                                             CL_FALSE, offset, size_t(bytes), to, 0,
-                                                             nullptr, event);
-                                });
-  device.stream.flush();
-  return {};
+  Status status = device.stream.enqueue_awaited(
+      Traced(profile, "copy to host", bytes), "copy to the host", done, argument,
+      [&](cl_event* event) {
+        return clEnqueueReadBuffer(device.stream.queue(), root.memory, CL_FALSE, offset,
+                                   size_t(bytes), to, 0, nullptr, event);
+      });
+  if (status.ok()) device.stream.flush();
+  return status;
 }
 
 Status copy_within(Device& device, void* to, const void* from, int64_t bytes, hr_profile* profile) {
+  if (devices_are_lost()) return lost();
   if (bytes <= 0) return {};
   Root target, source;
   uint64_t target_offset, source_offset;
@@ -91,6 +94,7 @@ Status copy_within(Device& device, void* to, const void* from, int64_t bytes, hr
 
 Status fill(Device& device, void* to, const void* pattern, size_t pattern_bytes, int64_t bytes,
             hr_profile* profile) {
+  if (devices_are_lost()) return lost();
   if (bytes <= 0) return {};
   Root root;
   uint64_t offset;

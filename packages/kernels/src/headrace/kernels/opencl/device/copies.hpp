@@ -9,8 +9,7 @@
 
 namespace hr::cl {
 
-// As in hr_device. With a `done`, an error after the arguments were checked is the end of the
-// request, with its text.
+// As in hr_device.
 Status copy_in(Device& device, void* to, const void* from, int64_t bytes, hr_profile* profile,
                hr_device_done done, void* argument);
 Status copy_out(Device& device, void* to, const void* from, int64_t bytes, hr_profile* profile,

@@ -1,10 +1,12 @@
 #include "device/device.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "api/loader.hpp"
 #include "device/copies.hpp"
+#include "device/fork_guard.hpp"
 
 namespace hr::cl {
 
@@ -23,6 +25,7 @@ template <class F> int32_t guarded(F&& f) noexcept {
 
 void* allocate(hr_device* self, int64_t bytes, const char* holder) noexcept {
   void* data = nullptr;
+  if (devices_are_lost()) return data;
   guarded([&] {
     data = of(self).pool.allocate(bytes, holder);
     return HR_OK;
@@ -30,13 +33,15 @@ void* allocate(hr_device* self, int64_t bytes, const char* holder) noexcept {
   return data;
 }
 
-void release(hr_device* self, void* data) noexcept { of(self).pool.release(data); }
+void release(hr_device* self, void* data) noexcept {
+  if (!devices_are_lost()) of(self).pool.release(data);
+}
 
 void describe_memory(hr_device* self, char* text, size_t size) noexcept {
   if (size == 0) return;
   text[0] = 0;
   guarded([&] {
-    const std::string whole = of(self).pool.describe();
+    const std::string whole = devices_are_lost() ? lost().text : of(self).pool.describe();
     const size_t n = std::min(size - 1, whole.size());
     std::memcpy(text, whole.data(), n);
     text[n] = 0;
@@ -44,9 +49,18 @@ void describe_memory(hr_device* self, char* text, size_t size) noexcept {
   });
 }
 
-void memory(hr_device* self, hr_device_memory* memory) noexcept { of(self).pool.memory(memory); }
-void reset_peak(hr_device* self) noexcept { of(self).pool.reset_peak(); }
-void set_limit(hr_device* self, int64_t bytes) noexcept { of(self).pool.set_limit(bytes); }
+void memory(hr_device* self, hr_device_memory* memory) noexcept {
+  *memory = {};
+  if (!devices_are_lost()) of(self).pool.memory(memory);
+}
+
+void reset_peak(hr_device* self) noexcept {
+  if (!devices_are_lost()) of(self).pool.reset_peak();
+}
+
+void set_limit(hr_device* self, int64_t bytes) noexcept {
+  if (!devices_are_lost()) of(self).pool.set_limit(bytes);
+}
 
 int32_t copy_in_c(hr_device* self, void* to, const void* from, int64_t bytes, hr_profile* profile,
                   hr_device_done done, void* argument) noexcept {
@@ -63,9 +77,12 @@ int32_t copy_within_c(hr_device* self, void* to, const void* from, int64_t bytes
   return guarded([&] { return copy_within(of(self), to, from, bytes, profile).code; });
 }
 
-void flush(hr_device* self) noexcept { of(self).stream.flush(); }
+void flush(hr_device* self) noexcept {
+  if (!devices_are_lost()) of(self).stream.flush();
+}
 
 void notify(hr_device* self, hr_device_done done, void* argument) noexcept {
+  if (devices_are_lost()) return done(argument, lost().code, lost().text.c_str());
   if (guarded([&] {
         of(self).stream.notify(done, argument);
         return HR_OK;
@@ -139,7 +156,10 @@ Traits read_traits(cl_platform_id platform, cl_device_id id) {
   traits.name = device_text(id, CL_DEVICE_NAME);
   traits.vendor = device_text(id, CL_DEVICE_VENDOR);
   traits.driver = device_text(id, CL_DRIVER_VERSION);
-  traits.is_cpu = device_value<cl_bitfield>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
+  // For tests of the kernels for GPUs, which any device can run, if slowly.
+  const char* templates = std::getenv("HEADRACE_OPENCL_TEMPLATES");
+  traits.is_cpu = device_value<cl_bitfield>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU &&
+                  !(templates && std::string(templates) == "gpu");
   traits.compute_units = std::max<int>(1, device_value<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS));
   traits.preferred_vector_width =
       std::max<int>(1, device_value<cl_uint>(id, CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT));
@@ -210,6 +230,7 @@ std::unique_ptr<Device> open_device(cl_platform_id platform, cl_device_id id, st
     *error = error_text(code, "create a queue", traits.name);
     return nullptr;
   }
+  watch_forks();
   return std::make_unique<Device>(traits, id, context, queue);
 }
 

@@ -30,34 +30,28 @@ void Stream::enqueued(Traced& traced) {
 // ---- the end of work
 // --------------------------------------------------------------------------------
 
-void Stream::wait_for(Awaited* request, cl_event event, cl_int error, uint64_t before) {
+void Stream::wait_for(Awaited* request, cl_event event, uint64_t before) {
   request->traced.after = request->traced.profile ? system_time_ns() : 0;
-  if (error == CL_SUCCESS) {
-    const uint64_t counted = enqueued_.fetch_add(1, std::memory_order_acq_rel);
-    // Its end is that of everything counted before, and of itself unless others came between.
-    request->number = counted == before ? before + 1 : before;
-    error = clSetEventCallback(
-        event, CL_COMPLETE,
-        [](cl_event ended, cl_int status, void* argument) {
-          auto* awaited = static_cast<Awaited*>(argument);
-          awaited->stream->complete(awaited, ended, status);
-        },
-        request);
-    if (error == CL_SUCCESS) return;
-    // Without callbacks there is only waiting.
-    error = clWaitForEvents(1, &event);
-  }
-  complete(request, event, error);
+  const uint64_t counted = enqueued_.fetch_add(1, std::memory_order_acq_rel);
+  // Its end is that of everything counted before, and of itself unless others came between.
+  request->number = counted == before ? before + 1 : before;
+  const auto ended = [](cl_event of, cl_int status, void* argument) {
+    auto* awaited = static_cast<Awaited*>(argument);
+    awaited->stream->complete(awaited, of, status);
+  };
+  if (clSetEventCallback(event, CL_COMPLETE, ended, request) == CL_SUCCESS) return;
+  // Without callbacks there is only waiting.
+  complete(request, event, clWaitForEvents(1, &event));
 }
 
 void Stream::complete(Awaited* request, cl_event event, cl_int status) {
   completed_until(request->number);
-  if (request->traced.profile && event && status >= 0) {
+  if (request->traced.profile && status >= 0) {
     const std::lock_guard<std::mutex> hold(tracing_);
     request->traced.made = event;
     compare_clocks(request->traced);
     report(request->traced);
-  } else if (event) {
+  } else {
     clReleaseEvent(event);
   }
   const hr_device_done done = request->done;
@@ -108,10 +102,11 @@ void Stream::report(Traced& traced) {
 
 void Stream::notify(hr_device_done done, void* argument) {
   if (idle()) return done(argument, HR_OK, "");
-  enqueue_awaited(Traced(nullptr), "work", done, argument, [&](cl_event* event) {
-    return clEnqueueMarkerWithWaitList(queue_, 0, nullptr, event);
-  });
-  flush();
+  const Status status = enqueue_awaited(
+      Traced(nullptr), "work", done, argument,
+      [&](cl_event* event) { return clEnqueueMarkerWithWaitList(queue_, 0, nullptr, event); });
+  if (status.ok()) flush();
+  else done(argument, status.code, status.text.c_str());
 }
 
 void Stream::flush() { clFlush(queue_); }

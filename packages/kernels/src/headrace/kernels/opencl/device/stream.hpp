@@ -43,16 +43,21 @@ class Stream {
   void enqueued(Traced& traced);
   void enqueued() { enqueued_.fetch_add(1, std::memory_order_acq_rel); }
 
-  // Work that somebody waits for. `enqueue` is a function of a cl_event* that returns a cl_int; the
-  // error becomes the end of the request, so `done` is called in any case, once.
+  // Work that somebody waits for. `enqueue` is a function of a cl_event* that returns a cl_int. If
+  // that is an error, nothing is enqueued, and `done` is not called.
   template <class Enqueue>
-  void enqueue_awaited(Traced traced, const char* action, hr_device_done done, void* argument,
-                       Enqueue&& enqueue) {
+  Status enqueue_awaited(Traced traced, const char* action, hr_device_done done, void* argument,
+                         Enqueue&& enqueue) {
     auto* request = new Awaited{this, std::move(traced), action, done, argument, 0};
     const uint64_t before = enqueued_.load(std::memory_order_acquire);
     cl_event event = nullptr;
     const cl_int error = enqueue(&event);
-    wait_for(request, event, error, before);
+    if (error != CL_SUCCESS) {
+      delete request;
+      return failed(error, action, device_);
+    }
+    wait_for(request, event, before);
+    return {};
   }
 
   // Whether all work that was enqueued has ended, as far as this is known without asking the
@@ -61,7 +66,7 @@ class Stream {
     return completed_.load(std::memory_order_acquire) == enqueued_.load(std::memory_order_acquire);
   }
 
-  // Calls done once all work so far has ended.
+  // Calls done once all work so far has ended, also if it cannot be waited for.
   void notify(hr_device_done done, void* argument);
   void flush();
   // Waits for all work so far.
@@ -77,7 +82,7 @@ class Stream {
     uint64_t number;
   };
 
-  void wait_for(Awaited* request, cl_event event, cl_int error, uint64_t before);
+  void wait_for(Awaited* request, cl_event event, uint64_t before);
   void complete(Awaited* request, cl_event event, cl_int status);
   void completed_until(uint64_t number);
   void compare_clocks(const Traced& traced);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "device/fork_guard.hpp"
 #include "discovery/probe.hpp"
 
 namespace hr::cl {
@@ -82,6 +83,7 @@ std::vector<Report> examine(std::vector<std::string>* problems) {
 }
 
 void finish_all() {
+  if (devices_are_lost()) return;
   const std::lock_guard<std::mutex> hold(found_mutex);
   if (!found_once) return;
   for (hr_device* device : found_once->devices) static_cast<Device*>(device)->stream.finish();

@@ -5,6 +5,7 @@
 
 #include "api/loader.hpp"
 #include "device/copies.hpp"
+#include "device/fork_guard.hpp"
 #include "programs/program_store.hpp"
 #include "programs/source_files.hpp"
 
@@ -111,6 +112,7 @@ hr_code launch_arguments(hr_ctx* ctx, const Kernel& kernel, const Grid& grid,
                          const Argument* arguments, int n) {
   for (int i = 0; i < grid.dimensions; ++i)
     if (grid.global[i] == 0) return HR_OK;
+  if (devices_are_lost()) return report(ctx, lost());
   Stream& stream = kernel.device.stream;
   Traced traced(ctx->profile, ctx->profile ? kernel.function : std::string());
   {

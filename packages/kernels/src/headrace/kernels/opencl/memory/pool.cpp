@@ -163,21 +163,28 @@ int64_t Pool::next_slab_bytes(int64_t needed) {
 }
 
 // Adds a slab for an allocation: of the usual size, or else of the size needed, or else of that
-// size after empty slabs went back to the driver.
+// size after empty slabs went back to the driver. Slabs count towards the limit, too: other
+// processes need the rest.
 bool Pool::grow(int64_t bytes, std::string* error) {
-  const int64_t needed = std::min(rounded(bytes, kSlabGranularity), source_->max_bytes);
-  const int64_t least = std::max(needed, bytes);
-  bool within;
-  {
-    const std::lock_guard<std::mutex> hold(mutex_);
-    within = counts_.reserved + least <= counts_.limit;
+  const int64_t least =
+      std::max(bytes, std::min(rounded(bytes, kSlabGranularity), source_->max_bytes));
+  if (!fits_limit(least)) give_back_empty();
+  const bool fits = fits_limit(least);
+  const int64_t needed = fits ? least : bytes;
+  if (!fits && !fits_limit(bytes)) {
+    *error = "the limit is reached, and free memory is in pieces that are too small";
+    return false;
   }
-  if (!within) give_back_empty();
-  const int64_t usual = next_slab_bytes(least);
+  const int64_t usual = next_slab_bytes(needed);
   if (add_slab(usual, error)) return true;
-  if (usual > least && add_slab(least, error)) return true;
+  if (usual > needed && add_slab(needed, error)) return true;
   give_back_empty();
-  return add_slab(least, error);
+  return add_slab(needed, error);
+}
+
+bool Pool::fits_limit(int64_t slab_bytes) {
+  const std::lock_guard<std::mutex> hold(mutex_);
+  return counts_.reserved + slab_bytes <= counts_.limit;
 }
 
 bool Pool::add_slab(int64_t bytes, std::string* error) {

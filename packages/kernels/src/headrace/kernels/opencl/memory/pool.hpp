@@ -60,6 +60,7 @@ class Pool {
   void* take(int64_t bytes, const char* holder);
   bool grow(int64_t bytes, std::string* error);
   bool add_slab(int64_t bytes, std::string* error);
+  bool fits_limit(int64_t slab_bytes);
   void give_back_empty();
   int64_t next_slab_bytes(int64_t needed);
   Block* new_block();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/loader.hpp"
+#include "device/fork_guard.hpp"
 #include "programs/binary_cache.hpp"
 #include "programs/sha256.hpp"
 
@@ -98,6 +99,10 @@ ProgramStore& ProgramStore::of(Device& device) {
 const Kernel* ProgramStore::find(const std::string& name, const std::string& text,
                                  const std::string& options, const std::string& function,
                                  std::string* error) {
+  if (devices_are_lost()) {
+    *error = lost().text;
+    return nullptr;
+  }
   Program* program;
   {
     const std::lock_guard<std::mutex> hold(mutex_);
