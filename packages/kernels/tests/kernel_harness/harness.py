@@ -251,7 +251,5 @@ def run_kernel(
     Raises: errors.OpError from create, prepare or compute; LookupError where the table has no
       registration for these types.
     """
-    prepared = PreparedKernel(
-        op, *inputs, threads=threads, kernel=kernel, device=device, **attrs
-    )
+    prepared = PreparedKernel(op, *inputs, threads=threads, kernel=kernel, device=device, **attrs)
     return prepared.compute(in_place=in_place)

@@ -3,9 +3,7 @@
 #ifndef HEADRACE_OPENCL_GEMM_ELEMENT_HPP
 #define HEADRACE_OPENCL_GEMM_ELEMENT_HPP
 
-#include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "device/device.hpp"
 #include "headrace/kernel.h"
@@ -20,18 +18,6 @@ struct Element {
   int32_t lanes;       // of a vector of the CPU family
   const char* define;
 };
-
-// Whether a device runs the sources for CPUs. $HEADRACE_OPENCL_FAMILY=gpu makes a CPU run those for
-// GPUs: slowly, for tests.
-inline bool uses_cpu_family(const Device& device) {
-  static const char* const family = std::getenv("HEADRACE_OPENCL_FAMILY");
-  return device.traits.is_cpu && !(family && std::string_view(family) == "gpu");
-}
-
-// What sources for both families are compiled with.
-inline std::string family_define(const Device& device) {
-  return uses_cpu_family(device) ? "-DFOR_CPU=1" : "-DFOR_CPU=0";
-}
 
 // Fails where the device lacks the type.
 inline hr_code element_of(hr_request* r, hr_dtype dtype, Element* element) {

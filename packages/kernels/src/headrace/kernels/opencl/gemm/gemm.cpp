@@ -184,7 +184,7 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
   const int64_t products = products_of(gemm);
   using Add = std::function<hr_code(const Gemm&, Sequence*)>;
   std::vector<std::pair<std::string, Add>> variants;
-  if (uses_cpu_family(device)) {
+  if (device.traits.is_cpu) {
     auto variant = [&](const CpuTile& tile, bool packed) {
       variants.emplace_back(tile.name() + (packed ? " packed" : ""),
                             [r, &e, tile, packed](const Gemm& g, Sequence* to) {
@@ -232,11 +232,9 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
 hr_code add_sum_of_parts(hr_request* r, const Element& e, Place parts, int64_t n, int64_t count,
                          Place sum, Sequence* s) {
   const Kernel* kernel;
-  if (hr_code code =
-          find(r, "parts.cl", e.define + family_define(device_of(r)), "sum_parts", &kernel))
-    return code;
+  if (hr_code code = find(r, "parts.cl", e.define, "sum_parts", &kernel)) return code;
   constexpr int64_t kCpuElements = 2048;  // ELEMENTS of parts.cl
-  const bool cpu = uses_cpu_family(device_of(r));
+  const bool cpu = device_of(r).traits.is_cpu;
   s->add(*kernel, cpu ? Grid::of(size_t(divide_up(n, kCpuElements)), 1) : Grid::of(size_t(n), 64),
          parts, sum, n, int32_t(count));
   return HR_OK;

@@ -84,7 +84,7 @@ inline GpuTile gpu_tile(const Device& device, const Element& e, bool aligned, in
 // Into how many parts a sum over k is cut, so that `tiles` tiles become enough for the device. A
 // part has `least` elements at least.
 inline int64_t parts_of(const Device& device, int64_t tiles, int64_t k, int64_t least) {
-  const int64_t wanted = (uses_cpu_family(device) ? 1 : 2) * device.traits.compute_units;
+  const int64_t wanted = (device.traits.is_cpu ? 1 : 2) * device.traits.compute_units;
   if (tiles >= wanted) return 1;
   return std::max<int64_t>(1, std::min(wanted / std::max<int64_t>(tiles, 1), k / least));
 }

@@ -1,6 +1,6 @@
 // Sums the parts of a product that several work-groups made, always in the same order.
 
-#if FOR_CPU
+#if HR_IS_CPU
 #include "cpu_lanes.cl"
 #define ELEMENTS 2048  // of an item
 

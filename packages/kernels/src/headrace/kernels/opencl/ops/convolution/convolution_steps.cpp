@@ -134,7 +134,7 @@ hr_code add_convolution(hr_request* r, const Element& e, const Convolution& c, D
   const ConvolutionWork work{e, c, direction, at, epilogue};
   if (is_product(c)) return add_product(r, work, s);
   const NamedVariants named =
-      uses_cpu_family(device_of(r)) ? variants_for_cpu(r, work) : variants_for_gpu(r, work);
+      device_of(r).traits.is_cpu ? variants_for_cpu(r, work) : variants_for_gpu(r, work);
   size_t chosen = 0;
   if (e.bytes == 4) {
     const ConvolutionWork alone = work_alone(work);

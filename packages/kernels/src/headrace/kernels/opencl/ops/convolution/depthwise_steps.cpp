@@ -12,7 +12,7 @@ using convolution::Direction;
 
 hr_code add_depthwise(hr_request* r, const Element& e, const Convolution& c, Direction direction,
                       const ConvolutionPlaces& at, Sequence* s) {
-  const bool cpu = uses_cpu_family(device_of(r));
+  const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(c.w, c.w.channels, c.out_channels);
   const char* const file = cpu ? "depthwise_cpu.cl" : "depthwise_gpu.cl";
   const std::string defines = e.define + ("-DMULTIPLIER=" + std::to_string(c.out_group));

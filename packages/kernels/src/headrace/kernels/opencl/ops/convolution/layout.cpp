@@ -7,7 +7,7 @@ namespace {
 // to[n][columns][rows] = from[n][rows][columns]
 hr_code add_transpose(hr_request* r, const Element& e, Place from, Place to, int64_t n,
                       int64_t rows, int64_t columns, Sequence* s) {
-  const bool cpu = uses_cpu_family(device_of(r));
+  const bool cpu = device_of(r).traits.is_cpu;
   const Kernel* kernel;
   if (hr_code code =
           find(r, cpu ? "layout_cpu.cl" : "layout_gpu.cl", e.define, "transpose", &kernel))

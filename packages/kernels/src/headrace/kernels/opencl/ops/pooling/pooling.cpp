@@ -23,7 +23,7 @@ const char* function_of(Kind kind) {
 // Appends the pooling of x, or the gradient from x and y (or y alone), to `to`.
 hr_code add_pooling(hr_request* r, const Element& e, Kind kind, const Window& window, Place x,
                     Place y, Place to, Sequence* s) {
-  const bool cpu = uses_cpu_family(device_of(r));
+  const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(window, window.channels, window.channels);
   const Kernel* kernel;
   if (hr_code code =

@@ -31,7 +31,7 @@ print("built", opencl.builds_from_source())
 
 def builds(cache: str, **variables: str) -> int:
     """Runs the program in a process. Returns: how many OpenCL programs it built."""
-    program = PROGRAM.format(here=str(HERE), tests=str(HERE.parent))
+    program = PROGRAM.format(here=str(HERE), tests=str(HERE.parents[1]))
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "HEADRACE_CACHE_DIR": cache, **variables},

@@ -28,7 +28,7 @@ def test_ops_by_the_sources_for_gpus(file: str, chosen: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", file, "-k", chosen],
         cwd=HERE,
-        env={**os.environ, "HEADRACE_OPENCL_FAMILY": "gpu", "HEADRACE_OPENCL_TUNING": "off"},
+        env={**os.environ, "HEADRACE_OPENCL_TEMPLATES": "gpu", "HEADRACE_OPENCL_TUNING": "off"},
         capture_output=True,
         text=True,
         timeout=900,

@@ -39,7 +39,7 @@ PROGRAMS = [
     ("pool_gpu.cl", {}),
     ("pool_gpu.cl", {"T_DOUBLE": 1}),
     ("layout_gpu.cl", {}),
-    ("parts.cl", {"FOR_CPU": 0}),
+    ("parts.cl", {}),
 ]
 
 
