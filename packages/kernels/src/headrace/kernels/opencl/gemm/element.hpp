@@ -1,5 +1,5 @@
-// The element types of matrix products, convolutions and pooling: what sources/cpu_block.cl and
-// sources/gpu_elements.cl can be compiled for.
+// The element types of matrix products, convolutions and pooling: what sources/gemm/cpu_block.cl
+// and sources/gemm/gpu_elements.cl can be compiled for.
 #ifndef HEADRACE_OPENCL_GEMM_ELEMENT_HPP
 #define HEADRACE_OPENCL_GEMM_ELEMENT_HPP
 

@@ -1,4 +1,4 @@
-// The epilogue of a product, as its kernels take it: sources/epilogue.cl.
+// The epilogue of a product, as its kernels take it: sources/gemm/epilogue.cl.
 #ifndef HEADRACE_OPENCL_GEMM_EPILOGUE_STEP_HPP
 #define HEADRACE_OPENCL_GEMM_EPILOGUE_STEP_HPP
 
@@ -41,7 +41,8 @@ inline hr_code read_epilogue_step(hr_request* r, const Element& e, int64_t chann
   step->scales = step->shifts = Place::input(2);
   if (!step->epilogue.batch_norm) return HR_OK;
   const Kernel* kernel;
-  if (hr_code code = find(r, "factors.cl", e.define, "normalising_factors", &kernel)) return code;
+  if (hr_code code = find(r, "gemm/factors.cl", e.define, "normalising_factors", &kernel))
+    return code;
   step->scales = s->reserve(channels * e.real_bytes);
   step->shifts = s->reserve(channels * e.real_bytes);
   s->add(*kernel, Grid::of(size_t(channels), 64), Place::input(2), Place::input(3), Place::input(4),
@@ -53,7 +54,7 @@ static_assert(int(Activation::none) == 0 && int(Activation::relu) == 1 &&
                   int(Activation::relu6) == 2 && int(Activation::elu) == 3 &&
                   int(Activation::tanh) == 4 && int(Activation::sigmoid) == 5 &&
                   int(Activation::leaky_relu) == 6,
-              "sources/epilogue.cl has these numbers");
+              "sources/gemm/epilogue.cl has these numbers");
 
 }  // namespace hr::cl
 

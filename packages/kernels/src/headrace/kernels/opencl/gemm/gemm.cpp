@@ -98,19 +98,19 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTil
   const int64_t part_k = divide_up(g.k, parts);
   const std::string defines = tile.defines(e) + (packed ? " -DPACKED" : "");
   const Kernel* gemm;
-  if (hr_code code = find(r, "gemm_cpu.cl", defines + g.epilogue.defines(), "gemm", &gemm))
+  if (hr_code code = find(r, "gemm/gemm_cpu.cl", defines + g.epilogue.defines(), "gemm", &gemm))
     return code;
   Place a = g.a, b = g.b;
   if (packed) {
     const Kernel* pack;
     if (g.transpose_a) {
-      if (hr_code code = find(r, "gemm_cpu.cl", defines, "pack_a", &pack)) return code;
+      if (hr_code code = find(r, "gemm/gemm_cpu.cl", defines, "pack_a", &pack)) return code;
       a = s->reserve(divide_up(g.m, tile.block_rows) * tile.block_rows * g.k * e.bytes);
       constexpr int64_t kPackRows = 32;  // PACK_A_ROWS
       s->add(*pack, Grid::of(size_t(divide_up(g.k, kPackRows)), 1, 1, 1, 1, 1), g.a, a,
              int32_t(g.m), int32_t(g.k), int32_t(g.lda()));
     }
-    if (hr_code code = find(r, "gemm_cpu.cl", defines, "pack_b", &pack)) return code;
+    if (hr_code code = find(r, "gemm/gemm_cpu.cl", defines, "pack_b", &pack)) return code;
     b = s->reserve(panels * tile.columns(e) * g.k * e.real_bytes);
     s->add(*pack, Grid::of(size_t(panels), size_t(divide_up(g.k, tile.depth)), 1, 1, 1, 1), g.b, b,
            int32_t(g.n), int32_t(g.k), int32_t(g.ldb()), int32_t(g.transpose_b));
@@ -144,7 +144,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTil
   const std::string defines = tile.defines(e, aligned) + transposes + g.epilogue.defines() +
                               (limited ? " -cl-nv-maxrregcount=128" : "");
   const Kernel* gemm;
-  if (hr_code code = find(r, "gemm_gpu.cl", defines, "gemm", &gemm)) return code;
+  if (hr_code code = find(r, "gemm/gemm_gpu.cl", defines, "gemm", &gemm)) return code;
   const int64_t size = g.m * g.n;
   const Place whole = parts == 1 ? g.c : s->reserve(parts * size * e.bytes);
   hr_code code = over_batch(e, g, kMostGroups / parts, [&](const Gemm& one, const Launched& l) {
@@ -153,7 +153,7 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTil
                         size_t(tile.items), 1, 1),
                one, l, one.a, one.b, parts == 1 ? one.c : whole, parts, part_k);
     if (aligned)
-      s->unless_aligned({4 * e.bytes, "gemm_gpu.cl",
+      s->unless_aligned({4 * e.bytes, "gemm/gemm_gpu.cl",
                          tile.defines(e, false) + transposes + g.epilogue.defines(), "gemm"});
     return HR_OK;
   });
@@ -232,7 +232,7 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
 hr_code add_sum_of_parts(hr_request* r, const Element& e, Place parts, int64_t n, int64_t count,
                          Place sum, Sequence* s) {
   const Kernel* kernel;
-  if (hr_code code = find(r, "parts.cl", e.define, "sum_parts", &kernel)) return code;
+  if (hr_code code = find(r, "gemm/parts.cl", e.define, "sum_parts", &kernel)) return code;
   constexpr int64_t kCpuElements = 2048;  // ELEMENTS of parts.cl
   const bool cpu = device_of(r).traits.is_cpu;
   s->add(*kernel, cpu ? Grid::of(size_t(divide_up(n, kCpuElements)), 1) : Grid::of(size_t(n), 64),

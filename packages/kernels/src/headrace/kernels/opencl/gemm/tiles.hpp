@@ -13,7 +13,7 @@ namespace hr::cl {
 
 // ---- CPU ----------------------------------------------------------------------------------------
 
-// The constants of sources/cpu_block.cl, and the rows of a work item's tile.
+// The constants of sources/gemm/cpu_block.cl, and the rows of a work item's tile.
 struct CpuTile {
   static constexpr int64_t kMostRows = 96;  // MC, a multiple of all kinds of block_rows
   int64_t block_rows = 8;                   // MR
@@ -54,7 +54,8 @@ inline CpuTile cpu_tile(const Device& device, const Element& e, int64_t m, int64
 
 // ---- GPU ----------------------------------------------------------------------------------------
 
-// TILE of sources/gpu_tile.cl: the largest that leaves no processor without work, within reason.
+// TILE of sources/gemm/gpu_tile.cl: the largest that leaves no processor without work, within
+// reason.
 struct GpuTile {
   int64_t side;
   int64_t slice;  // TK

@@ -22,7 +22,7 @@ hr_code add_padding(hr_request* r, const Element& e, Place* x, WindowArgument* w
   if (w->low_h == 0 && w->low_w == 0 && high <= w->in_h && wide <= w->in_w) return HR_OK;
   const Kernel* pad;
   const std::string defines = e.define + std::string("-DNV=2 -DINSIDE");
-  if (hr_code code = find(r, "conv_cpu.cl", defines, "pad_image", &pad)) return code;
+  if (hr_code code = find(r, "convolution/conv_cpu.cl", defines, "pad_image", &pad)) return code;
   const Place from = *x;
   *x = s->reserve(int64_t(w->batch) * high * wide * w->in_pitch * e.bytes);
   s->add(*pad, Grid::of(size_t(w->batch) * size_t(high), 1), from, *x, w->in_h, w->in_w,
@@ -43,7 +43,7 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Pl
   const int64_t wanted = parts_of(device_of(r), panels * tiles * c.groups, lines, least);
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
   const Kernel* kernel;
-  if (hr_code code = find(r, "conv_filter_cpu.cl",
+  if (hr_code code = find(r, "convolution/conv_filter_cpu.cl",
                           tile.defines(work.e) + (wants_padding(work) ? " -DINSIDE" : ""),
                           "filter_gradient", &kernel))
     return code;
@@ -76,7 +76,7 @@ hr_code add_for_cpu(hr_request* r, const ConvolutionWork& work, const CpuTile& t
   const std::string defines = tile.defines(work.e) + (wants_padding(work) ? " -DINSIDE" : "") +
                               (work.forward() ? "" : " -DTO_INPUT") + work.epilogue.defines();
   const Kernel* kernel;
-  if (hr_code code = find(r, "conv_cpu.cl", defines, "convolve", &kernel)) return code;
+  if (hr_code code = find(r, "convolution/conv_cpu.cl", defines, "convolve", &kernel)) return code;
   const auto [pixels, products] = cpu_rows(work);
   work.epilogue.add_launch(
       s, *kernel,

@@ -18,8 +18,8 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Gp
   const int64_t part_pixels = divide_up(divide_up(pixels, wanted), tile.slice) * tile.slice;
   const int64_t parts = divide_up(pixels, part_pixels);
   const Kernel* kernel;
-  if (hr_code code =
-          find(r, "conv_filter_gpu.cl", tile.defines(work.e, aligned), "filter_gradient", &kernel))
+  if (hr_code code = find(r, "convolution/conv_filter_gpu.cl", tile.defines(work.e, aligned),
+                          "filter_gradient", &kernel))
     return code;
   const int64_t size = m * c.out_channels;
   const Place filter = work.at.filter;
@@ -29,8 +29,8 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Gp
                   size_t(tile.items), 1, 1),
          work.at.x, work.at.y, whole, w, int32_t(parts), int32_t(part_pixels));
   if (aligned)
-    s->unless_aligned(
-        {4 * work.e.bytes, "conv_filter_gpu.cl", tile.defines(work.e, false), "filter_gradient"});
+    s->unless_aligned({4 * work.e.bytes, "convolution/conv_filter_gpu.cl",
+                       tile.defines(work.e, false), "filter_gradient"});
   return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, whole, size, parts, filter, s);
 }
 
@@ -53,8 +53,8 @@ hr_code add_for_gpu(hr_request* r, const ConvolutionWork& work, const GpuTile& t
   const std::string which =
       (work.forward() ? " -DTO_INPUT=0" : " -DTO_INPUT=1") + work.epilogue.defines();
   const Kernel* kernel;
-  if (hr_code code =
-          find(r, "conv_gpu.cl", tile.defines(work.e, aligned) + which, "convolve", &kernel))
+  if (hr_code code = find(r, "convolution/conv_gpu.cl", tile.defines(work.e, aligned) + which,
+                          "convolve", &kernel))
     return code;
   const auto [pixels, products] = gpu_rows(work);
   work.epilogue.add_launch(
@@ -64,8 +64,8 @@ hr_code add_for_gpu(hr_request* r, const ConvolutionWork& work, const GpuTile& t
       work.forward() ? work.at.x : work.at.y, work.at.filter,
       work.forward() ? work.at.y : work.at.x, w);
   if (aligned)
-    s->unless_aligned(
-        {4 * work.e.bytes, "conv_gpu.cl", tile.defines(work.e, false) + which, "convolve"});
+    s->unless_aligned({4 * work.e.bytes, "convolution/conv_gpu.cl",
+                       tile.defines(work.e, false) + which, "convolve"});
   return HR_OK;
 }
 

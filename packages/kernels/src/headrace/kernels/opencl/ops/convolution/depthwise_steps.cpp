@@ -14,7 +14,7 @@ hr_code add_depthwise(hr_request* r, const Element& e, const Convolution& c, Dir
                       const ConvolutionPlaces& at, Sequence* s) {
   const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(c.w, c.w.channels, c.out_channels);
-  const char* const file = cpu ? "depthwise_cpu.cl" : "depthwise_gpu.cl";
+  const char* const file = cpu ? "convolution/depthwise_cpu.cl" : "convolution/depthwise_gpu.cl";
   const std::string defines = e.define + ("-DMULTIPLIER=" + std::to_string(c.out_group));
   const char* const function = direction == Direction::forward    ? "depthwise"
                                : direction == Direction::to_input ? "depthwise_to_input"

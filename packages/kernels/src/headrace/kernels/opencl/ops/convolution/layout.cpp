@@ -9,8 +9,8 @@ hr_code add_transpose(hr_request* r, const Element& e, Place from, Place to, int
                       int64_t rows, int64_t columns, Sequence* s) {
   const bool cpu = device_of(r).traits.is_cpu;
   const Kernel* kernel;
-  if (hr_code code =
-          find(r, cpu ? "layout_cpu.cl" : "layout_gpu.cl", e.define, "transpose", &kernel))
+  if (hr_code code = find(r, cpu ? "convolution/layout_cpu.cl" : "convolution/layout_gpu.cl",
+                          e.define, "transpose", &kernel))
     return code;
   constexpr size_t kSquare = 32, kLines = 8;  // of layout_gpu.cl
   constexpr int64_t kMostGroups = 65535;

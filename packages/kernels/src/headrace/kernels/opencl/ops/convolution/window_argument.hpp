@@ -1,4 +1,4 @@
-// The geometry of a window as kernels take it: `window` of sources/window.cl.
+// The geometry of a window as kernels take it: `window` of sources/convolution/window.cl.
 #ifndef HEADRACE_OPENCL_OPS_CONVOLUTION_WINDOW_ARGUMENT_HPP
 #define HEADRACE_OPENCL_OPS_CONVOLUTION_WINDOW_ARGUMENT_HPP
 

@@ -3,13 +3,13 @@
 //
 // ALIGNED: depth, columns and both pitches are multiples of four.
 
-#include "gpu_elements.cl"
-#include "window.cl"
+#include "gemm/gpu_elements.cl"
+#include "convolution/window.cl"
 
 #define A_ALONG_K 0
 #define B_ALONG_K 0
 
-#include "gpu_tile.cl"
+#include "gemm/gpu_tile.cl"
 
 // A pixel of y, as k.
 typedef struct {
@@ -76,7 +76,7 @@ static inline real4 load_b(const operand* o) {
 }
 static inline void advance_b(operand* o) { o->b_k += TK; }
 
-#include "gpu_multiply.cl"
+#include "gemm/gpu_multiply.cl"
 
 // Grid: tiles of (tap, channel), tiles of columns, groups times parts of the pixels of y.
 TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filter), window w,

@@ -97,7 +97,7 @@ static inline void keep(const block* sum, scratch sums, bool first) {
   }
 }
 
-#include "epilogue.cl"
+#include "gemm/epilogue.cl"
 
 // Interleaves the lower and the upper halves of two vectors.
 #if LANES == 16

@@ -2,12 +2,12 @@
 // rows of all three matrices begin at multiples of four elements and all that are read four at a
 // time come in fours.
 
-#include "gpu_elements.cl"
+#include "gemm/gpu_elements.cl"
 
 #define A_ALONG_K (!TRANSPOSE_A)
 #define B_ALONG_K TRANSPOSE_B
 
-#include "gpu_tile.cl"
+#include "gemm/gpu_tile.cl"
 
 typedef struct {
   reader at;
@@ -30,7 +30,7 @@ static inline real4 load_b(const operand* b) { return load_operand(b, B_ALONG_K)
 static inline void advance_a(operand* a) { advance_operand(a); }
 static inline void advance_b(operand* b) { advance_operand(b); }
 
-#include "gpu_multiply.cl"
+#include "gemm/gpu_multiply.cl"
 
 // Grid: tiles along m, tiles along n, products of the batch times parts of k.
 TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,

@@ -4,8 +4,8 @@
 // A tile has one tap, and skips the pixels where that is outside of the image. INSIDE, for few
 // channels: no tap is outside (the image comes padded), and a tile has several.
 
-#include "cpu_block.cl"
-#include "window.cl"
+#include "gemm/cpu_block.cl"
+#include "convolution/window.cl"
 
 #define OF_PIXEL(q) at_pixel[q]
 

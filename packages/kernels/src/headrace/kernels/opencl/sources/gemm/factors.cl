@@ -1,6 +1,6 @@
 // What a batch normalisation with known statistics multiplies and adds.
 
-#include "gpu_elements.cl"
+#include "gemm/gpu_elements.cl"
 
 // Grid: channels.
 kernel __attribute__((reqd_work_group_size(64, 1, 1))) void normalising_factors(

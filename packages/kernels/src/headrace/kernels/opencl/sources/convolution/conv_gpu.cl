@@ -6,13 +6,13 @@
 //
 // ALIGNED: depth, columns and both pitches are multiples of four.
 
-#include "gpu_elements.cl"
-#include "window.cl"
+#include "gemm/gpu_elements.cl"
+#include "convolution/window.cl"
 
 #define A_ALONG_K 1
 #define B_ALONG_K TO_INPUT
 
-#include "gpu_tile.cl"
+#include "gemm/gpu_tile.cl"
 
 // The taps of one direction that a pixel meets: `first`, and every `step`-th after it.
 typedef struct {
@@ -143,7 +143,7 @@ static inline void advance_b(operand* o) {}
 
 #endif
 
-#include "gpu_multiply.cl"
+#include "gemm/gpu_multiply.cl"
 
 // Grid: tiles of pixels, tiles of columns, groups times phases.
 TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w

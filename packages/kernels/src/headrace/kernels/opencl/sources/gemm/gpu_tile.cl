@@ -75,7 +75,7 @@ typedef struct {
   local real slices_a[2 * TK * PITCH] __attribute__((aligned(16))); \
   local real slices_b[2 * TK * PITCH] __attribute__((aligned(16)))
 
-#include "epilogue.cl"
+#include "gemm/epilogue.cl"
 
 // Stores four results to columns [column, columns) of a row, after their epilogue. ALIGNED: rows
 // begin at multiples of four elements, and so do the vectors.

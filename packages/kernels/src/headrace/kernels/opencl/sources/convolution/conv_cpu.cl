@@ -7,8 +7,8 @@
 // INSIDE, for few channels: no tap is outside (the image comes padded), and an element of a window
 // lies at a distance from the pixel that is the same for all pixels.
 
-#include "cpu_block.cl"
-#include "window.cl"
+#include "gemm/cpu_block.cl"
+#include "convolution/window.cl"
 
 #define TAPS 128  // in scratch at a time
 #define OUTSIDE (-(1 << 29))

@@ -1,4 +1,4 @@
-#include "cpu_block.cl"
+#include "gemm/cpu_block.cl"
 
 // c = op(a) * op(b) by tiles of `rows` x NR, one work item each.
 //
