@@ -3,13 +3,13 @@
 //
 // ALIGNED: depth, columns and both pitches are multiples of four.
 
-#include "gpu_elements.cl"
-#include "window.cl"
+#include "gemm/gpu_elements.cl"
+#include "convolution/window.cl"
 
 #define A_ALONG_K 0
 #define B_ALONG_K 0
 
-#include "gpu_tile.cl"
+#include "gemm/gpu_tile.cl"
 
 // A pixel of y, as k.
 typedef struct {
@@ -76,9 +76,9 @@ static inline real4 load_b(const operand* o) {
 }
 static inline void advance_b(operand* o) { o->b_k += TK; }
 
-#include "gpu_multiply.cl"
+#include "gemm/gpu_multiply.cl"
 
-// Grid: tiles of columns, tiles of (tap, channel), groups times parts of the pixels of y.
+// Grid: tiles of (tap, channel), tiles of columns, groups times parts of the pixels of y.
 TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filter), window w,
                            int parts, int part_pixels) {
   HR_INPUT(T, all_x);
@@ -86,7 +86,7 @@ TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filte
   HR_OUTPUT(T, all_filter);
   LOCAL_SLICES;
   const int group = get_group_id(2) / parts, part = get_group_id(2) % parts;
-  const int i0 = get_group_id(1) * TILE, j0 = get_group_id(0) * TILE;
+  const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;
   const int rows = w.size_h * w.size_w * w.depth;
   const int k0 = part * part_pixels, k1 = min(w.batch * w.out_h * w.out_w, k0 + part_pixels);
   operand o;
@@ -105,6 +105,7 @@ TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filte
   o.channel = o.row % w.depth;
   sums result;
   multiply_tile(&result, &o, &o, k1 - k0, slices_a, slices_b);
+  const epilogue e = EPILOGUE_OF(0);
   writer filter = all_filter + ((long)part * rows * w.out_pitch + group * w.columns);
 #pragma unroll
   for (int h = 0; h < GROUPS; ++h) {
@@ -115,7 +116,7 @@ TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filte
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
         store_four(result.at[4 * h + r][g], filter + (long)i * w.out_pitch, j0 + ITEM_COLUMN(g),
-                   w.columns);
+                   w.columns, &e);
     }
   }
 }

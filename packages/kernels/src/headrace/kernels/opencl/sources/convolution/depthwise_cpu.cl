@@ -1,8 +1,8 @@
 // Depthwise convolution for CPUs, each output channel c * MULTIPLIER + m from input channel c, and
 // its gradients. Channels lie in the lanes of vectors.
 
-#include "cpu_lanes.cl"
-#include "window.cl"
+#include "gemm/cpu_lanes.cl"
+#include "convolution/window.cl"
 
 #ifndef MULTIPLIER
 #define MULTIPLIER 1

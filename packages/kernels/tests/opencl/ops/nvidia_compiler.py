@@ -64,7 +64,9 @@ def compile(
     report = _run([*ptxas, "-o", str(folder / "program.cubin")])
     registers, spilled, local_memory = {}, {}, {}
     for kernel, about in re.findall(r"entry function '(\w+)'(.*?)(?=Compiling|\Z)", report, re.S):
-        stores, loads = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", about).groups()
+        stores, loads = re.search(
+            r"(\d+) bytes spill stores, (\d+) bytes spill loads", about
+        ).groups()
         spilled[kernel] = int(stores) + int(loads)
         registers[kernel] = int(re.search(r"Used (\d+) registers", about)[1])
         shared = re.search(r"(\d+) bytes smem", about)

@@ -10,6 +10,7 @@ typedef double real;
 typedef double8 vec;
 #define LANES 8
 #define LOAD(p) vload8(0, p)
+#define VLOAD_REAL(p) vload8(0, p)
 #define STORE(v, p) vstore8(v, 0, p)
 #define LOAD1(p, i) ((p)[i])
 #define STORE1(x, p, i) ((p)[i] = (x))
@@ -19,6 +20,7 @@ typedef float real;
 typedef float16 vec;
 #define LANES 16
 #define LOAD(p) vload_half16(0, p)
+#define VLOAD_REAL(p) vload16(0, p)
 #define STORE(v, p) vstore_half16(v, 0, p)
 #define LOAD1(p, i) vload_half(i, p)
 #define STORE1(x, p, i) vstore_half(x, i, p)
@@ -28,6 +30,7 @@ typedef float real;
 typedef float16 vec;
 #define LANES 16
 #define LOAD(p) vload16(0, p)
+#define VLOAD_REAL(p) vload16(0, p)
 #define STORE(v, p) vstore16(v, 0, p)
 #define LOAD1(p, i) ((p)[i])
 #define STORE1(x, p, i) ((p)[i] = (x))
@@ -94,6 +97,8 @@ static inline void keep(const block* sum, scratch sums, bool first) {
   }
 }
 
+#include "gemm/epilogue.cl"
+
 // Interleaves the lower and the upper halves of two vectors.
 #if LANES == 16
 #define LOWER(a, b)                                                                             \
@@ -158,17 +163,45 @@ static inline void pack_columns(reader from, long ld, int n, int width, scratch 
   }
 }
 
+// The vector of columns of a row, `at` columns after the tile's first, of which n exist.
+static inline vec finish(vec value, const epilogue* e, int at, int n) {
+#if SCALES || SHIFTS
+  if (n >= LANES) {
+#if SCALES
+    value *= VLOAD_REAL(e->scales + at);
+#endif
+#if SHIFTS
+    value += VLOAD_REAL(e->shifts + at);
+#endif
+  } else {
+    real lanes[LANES];
+    *(vec*)lanes = value;
+    for (int j = 0; j < n; ++j) {
+#if SCALES
+      lanes[j] *= e->scales[at + j];
+#endif
+#if SHIFTS
+      lanes[j] += e->shifts[at + j];
+#endif
+    }
+    value = *(vec*)lanes;
+  }
+#endif
+  return ACTIVATE(value, vec);
+}
+
 // Writes the rows of a finished block: what is in scratch is added unless it is the first part, and
 // the first n rows go to to[], `width` columns of each.
 static inline void store_block(const block* sum, scratch sums, bool first, int n, int width,
-                        const pointer* to) {
+                               const pointer* to, const epilogue* e) {
 #pragma unroll
   for (int r = 0; r < MR; ++r) {
     if (r < n) {
 #pragma unroll
       for (int v = 0; v < NV; ++v) {
         scratch at = sums + r * NR + v * LANES;
-        const vec value = first ? sum->at[r][v] : VECTOR(at) + sum->at[r][v];
+        const vec whole = first ? sum->at[r][v] : VECTOR(at) + sum->at[r][v];
+        const vec value = finish(whole, e, v * LANES, width - v * LANES);
         if (width == NR) STORE(value, to[r] + v * LANES);
         else VECTOR(at) = value;
       }

@@ -1,8 +1,8 @@
 // Depthwise convolution for GPUs, each output channel c * MULTIPLIER + m from input channel c, and
 // its gradients: one result for each work item, channels next to each other.
 
-#include "gpu_elements.cl"
-#include "window.cl"
+#include "gemm/gpu_elements.cl"
+#include "convolution/window.cl"
 
 #ifndef MULTIPLIER
 #define MULTIPLIER 1

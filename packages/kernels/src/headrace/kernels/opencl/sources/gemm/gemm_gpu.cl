@@ -2,12 +2,12 @@
 // rows of all three matrices begin at multiples of four elements and all that are read four at a
 // time come in fours.
 
-#include "gpu_elements.cl"
+#include "gemm/gpu_elements.cl"
 
 #define A_ALONG_K (!TRANSPOSE_A)
 #define B_ALONG_K TRANSPOSE_B
 
-#include "gpu_tile.cl"
+#include "gemm/gpu_tile.cl"
 
 typedef struct {
   reader at;
@@ -30,18 +30,19 @@ static inline real4 load_b(const operand* b) { return load_operand(b, B_ALONG_K)
 static inline void advance_a(operand* a) { advance_operand(a); }
 static inline void advance_b(operand* b) { advance_operand(b); }
 
-#include "gpu_multiply.cl"
+#include "gemm/gpu_multiply.cl"
 
-// Grid: tiles along n, tiles along m, products of the batch times parts of k.
+// Grid: tiles along m, tiles along n, products of the batch times parts of k.
 TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,
                 int ldb, int parts, int part_k, int batch, long a_inner, long a_outer, long b_inner,
-                long b_outer) {
+                long b_outer EPILOGUE_PARAMETERS) {
+  EPILOGUE_INPUTS;
   HR_INPUT(T, all_a);
   HR_INPUT(T, all_b);
   HR_OUTPUT(T, all_c);
   LOCAL_SLICES;
   const int product = get_group_id(2) / parts, part = get_group_id(2) % parts;
-  const int i0 = get_group_id(1) * TILE, j0 = get_group_id(0) * TILE;
+  const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;
   const int k0 = part * part_k, k1 = min(k, k0 + part_k);
   const int row = i0 + A_ROW, column = j0 + B_COLUMN;
   operand a, b;
@@ -58,6 +59,7 @@ TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n
          (B_ALONG_K ? (long)column * ldb + b.k : (long)b.k * ldb + column);
   sums result;
   multiply_tile(&result, &a, &b, k1 - k0, slices_a, slices_b);
+  const epilogue e = EPILOGUE_OF(0);
   writer c = all_c + (long)get_group_id(2) * m * n;
 #pragma unroll
   for (int h = 0; h < GROUPS; ++h) {
@@ -67,7 +69,7 @@ TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n
       if (i >= m) continue;
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
-        store_four(result.at[4 * h + r][g], c + (long)i * n, j0 + ITEM_COLUMN(g), n);
+        store_four(result.at[4 * h + r][g], c + (long)i * n, j0 + ITEM_COLUMN(g), n, &e);
     }
   }
 }

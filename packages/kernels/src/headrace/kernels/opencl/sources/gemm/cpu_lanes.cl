@@ -1,6 +1,6 @@
 // Vectors over channels for the CPU family: LANES at a time, fewer at the end of a pixel.
 
-#include "cpu_block.cl"
+#include "gemm/cpu_block.cl"
 
 static inline vec load_lanes(reader p, int n) {
   if (n >= LANES) return LOAD(p);

@@ -1,8 +1,8 @@
 // Pooling for CPUs, with channels in the lanes of vectors. Of a window in the image's border only
 // the part inside counts.
 
-#include "cpu_lanes.cl"
-#include "window.cl"
+#include "gemm/cpu_lanes.cl"
+#include "convolution/window.cl"
 
 #if LANES == 16
 typedef int16 mask;

@@ -4,8 +4,8 @@
 // A tile has one tap, and skips the pixels where that is outside of the image. INSIDE, for few
 // channels: no tap is outside (the image comes padded), and a tile has several.
 
-#include "cpu_block.cl"
-#include "window.cl"
+#include "gemm/cpu_block.cl"
+#include "convolution/window.cl"
 
 #define OF_PIXEL(q) at_pixel[q]
 
@@ -45,6 +45,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void filter_gradient(
 #endif
   pointer result = all_filter + ((long)part * w.size_h * w.size_w * w.depth + first_row) * w.out_pitch +
                    group * w.columns + j0;
+  const epilogue e = EPILOGUE_OF(0);
   bool first = true;
   int line = part * part_lines, column = x0;
   const int last_line = min(w.batch * w.out_h, line + part_lines);
@@ -86,7 +87,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void filter_gradient(
         pointer to[MR];
 #pragma unroll
         for (int r = 0; r < MR; ++r) to[r] = result + (long)(i + r) * w.out_pitch;
-        store_block(&sum, sums + i * NR, first, count - i, width, to);
+        store_block(&sum, sums + i * NR, first, count - i, width, to, &e);
       } else {
         keep(&sum, sums + i * NR, first);
       }

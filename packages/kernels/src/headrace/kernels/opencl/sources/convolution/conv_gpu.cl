@@ -6,13 +6,13 @@
 //
 // ALIGNED: depth, columns and both pitches are multiples of four.
 
-#include "gpu_elements.cl"
-#include "window.cl"
+#include "gemm/gpu_elements.cl"
+#include "convolution/window.cl"
 
 #define A_ALONG_K 1
 #define B_ALONG_K TO_INPUT
 
-#include "gpu_tile.cl"
+#include "gemm/gpu_tile.cl"
 
 // The taps of one direction that a pixel meets: `first`, and every `step`-th after it.
 typedef struct {
@@ -143,10 +143,12 @@ static inline void advance_b(operand* o) {}
 
 #endif
 
-#include "gpu_multiply.cl"
+#include "gemm/gpu_multiply.cl"
 
-// Grid: tiles of columns, tiles of pixels, groups times phases.
-TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w) {
+// Grid: tiles of pixels, tiles of columns, groups times phases.
+TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w
+                    EPILOGUE_PARAMETERS) {
+  EPILOGUE_INPUTS;
   HR_INPUT(T, all_from);
   HR_INPUT(T, all_filter);
   HR_OUTPUT(T, all_to);
@@ -165,7 +167,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
   const int high = (w.out_h - phase_y + step_h - 1) / step_h;
   const int wide = (w.out_w - phase_x + step_w - 1) / step_w;
   const int m = w.batch * high * wide;
-  const int i0 = get_group_id(1) * TILE, j0 = get_group_id(0) * TILE;
+  const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;
   if (i0 >= m) return;
 
   operand o;
@@ -202,6 +204,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
     o.filter = all_filter + (group * w.columns + o.column);
 #endif
   }
+  const epilogue e = EPILOGUE_OF(group * w.columns);
   sums result;
   multiply_tile(&result, &o, &o, o.taps_h * o.taps_w * w.depth, slices_a, slices_b);
 #pragma unroll
@@ -216,7 +219,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
                             group * w.columns);
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
-        store_four(result.at[4 * h + r][g], to, j0 + ITEM_COLUMN(g), w.columns);
+        store_four(result.at[4 * h + r][g], to, j0 + ITEM_COLUMN(g), w.columns, &e);
     }
   }
 }

@@ -75,9 +75,25 @@ typedef struct {
   local real slices_a[2 * TK * PITCH] __attribute__((aligned(16))); \
   local real slices_b[2 * TK * PITCH] __attribute__((aligned(16)))
 
-// Stores four results to columns [column, columns) of a row. ALIGNED: rows begin at multiples of
-// four elements, and so do the vectors.
-static inline void store_four(real4 v, writer row, int column, int columns) {
+#include "gemm/epilogue.cl"
+
+// Stores four results to columns [column, columns) of a row, after their epilogue. ALIGNED: rows
+// begin at multiples of four elements, and so do the vectors.
+static inline void store_four(real4 v, writer row, int column, int columns, const epilogue* e) {
+#if SCALES || SHIFTS
+  // Vectors over columns need not be as long as a tile.
+  const int last = columns - 1;
+#define OF_COLUMNS(p) \
+  (real4)(p[min(column, last)], p[min(column + 1, last)], p[min(column + 2, last)], \
+          p[min(column + 3, last)])
+#if SCALES
+  v *= OF_COLUMNS(e->scales);
+#endif
+#if SHIFTS
+  v += OF_COLUMNS(e->shifts);
+#endif
+#endif
+  v = ACTIVATE(v, real4);
 #if ALIGNED
   if (column < columns) STORE4(v, row + column);
 #else

@@ -1,7 +1,7 @@
 // Sums the parts of a product that several work-groups made, always in the same order.
 
 #if HR_IS_CPU
-#include "cpu_lanes.cl"
+#include "gemm/cpu_lanes.cl"
 #define ELEMENTS 2048  // of an item
 
 // sum[n] = parts[0][n] + ... + parts[count - 1][n]. Grid: blocks of ELEMENTS elements.
@@ -19,7 +19,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void sum_parts(HR_IN(T, 
   }
 }
 #else
-#include "gpu_elements.cl"
+#include "gemm/gpu_elements.cl"
 
 // Grid: elements.
 kernel __attribute__((reqd_work_group_size(64, 1, 1))) void sum_parts(HR_IN(T, parts),

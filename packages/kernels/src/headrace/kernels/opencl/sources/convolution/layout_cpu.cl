@@ -1,6 +1,6 @@
 // Transposes matrices, for images between NHWC and NCHW.
 
-#include "cpu_lanes.cl"
+#include "gemm/cpu_lanes.cl"
 
 // to[n][columns][rows] = from[n][rows][columns]. Grid: blocks of LANES columns, of LANES rows, n.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void transpose(HR_IN(T, all_from),

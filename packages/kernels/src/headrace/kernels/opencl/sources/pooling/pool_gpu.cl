@@ -1,8 +1,8 @@
 // Pooling for GPUs: one result for each work item, channels next to each other. Of a window in the
 // image's border only the part inside counts.
 
-#include "gpu_elements.cl"
-#include "window.cl"
+#include "gemm/gpu_elements.cl"
+#include "convolution/window.cl"
 
 #define ITEMWISE kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 

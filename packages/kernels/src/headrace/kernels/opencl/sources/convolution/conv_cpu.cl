@@ -7,8 +7,8 @@
 // INSIDE, for few channels: no tap is outside (the image comes padded), and an element of a window
 // lies at a distance from the pixel that is the same for all pixels.
 
-#include "cpu_block.cl"
-#include "window.cl"
+#include "gemm/cpu_block.cl"
+#include "convolution/window.cl"
 
 #define TAPS 128  // in scratch at a time
 #define OUTSIDE (-(1 << 29))
@@ -28,7 +28,8 @@ typedef struct {
 
 // Grid: column panels, row tiles, groups times phases.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
-    HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w, int rows) {
+    HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w, int rows EPILOGUE_PARAMETERS) {
+  EPILOGUE_INPUTS;
   HR_INPUT(T, all_from);
   HR_INPUT(T, all_filter);
   HR_OUTPUT(T, all_to);
@@ -59,6 +60,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
   if (i0 >= m) return;
   const int count = min(rows, m - i0);
   const int j0 = get_group_id(0) * NR, width = min(NR, w.columns - j0);
+  const epilogue e = EPILOGUE_OF(group * w.columns + j0);
   reader from = all_from + group * w.depth;
   pointer result = all_to + (group * w.columns + j0);
 #ifdef TO_INPUT
@@ -113,7 +115,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
       }
       MULTIPLY(&sum, at, deep, panel, OF_WINDOW)
       if (k0 + KC < length) keep(&sum, sums + i * NR, k0 == 0);
-      else store_block(&sum, sums + i * NR, k0 == 0, count - i, width, to);
+      else store_block(&sum, sums + i * NR, k0 == 0, count - i, width, to, &e);
     }
   }
 #else
@@ -168,7 +170,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
             pointer to[MR];
 #pragma unroll
             for (int r = 0; r < MR; ++r) to[r] = result + pixels[i + r].to;
-            store_block(&sum, sums + i * NR, first, count - i, width, to);
+            store_block(&sum, sums + i * NR, first, count - i, width, to, &e);
           } else {
             keep(&sum, sums + i * NR, first);
           }

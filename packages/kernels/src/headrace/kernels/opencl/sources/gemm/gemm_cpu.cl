@@ -1,4 +1,4 @@
-#include "cpu_block.cl"
+#include "gemm/cpu_block.cl"
 
 // c = op(a) * op(b) by tiles of `rows` x NR, one work item each.
 //
@@ -17,7 +17,8 @@
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
     HR_IN(T, all_a), HR_IN(B_ELEMENT, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,
     int ldb, int transpose_a, int transpose_b, int rows, int parts, int part_k, int batch,
-    long a_inner, long a_outer, long b_inner, long b_outer) {
+    long a_inner, long a_outer, long b_inner, long b_outer EPILOGUE_PARAMETERS) {
+  EPILOGUE_INPUTS;
   HR_INPUT(T, all_a);
   HR_INPUT(B_ELEMENT, all_b);
   HR_OUTPUT(T, all_c);
@@ -33,6 +34,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
   pointer c = all_c + (long)get_group_id(2) * m * n;
   const int j0 = get_group_id(0) * NR, width = min(NR, n - j0);
   const int i0 = get_group_id(1) * rows, i1 = min(m, i0 + rows);
+  const epilogue e = EPILOGUE_OF(j0);
 #ifdef PACKED
   const long row = transpose_a ? 1 : lda, step = transpose_a ? MR : 1;
 #else
@@ -69,7 +71,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
         pointer to[MR];
 #pragma unroll
         for (int r = 0; r < MR; ++r) to[r] = c + ((long)(i + r) * n + j0);
-        store_block(&sum, sums + (i - i0) * NR, first, i1 - i, width, to);
+        store_block(&sum, sums + (i - i0) * NR, first, i1 - i, width, to, &e);
       }
     }
   }

@@ -1,6 +1,6 @@
 // Transposes matrices through local memory, for images between NHWC and NCHW.
 
-#include "gpu_elements.cl"
+#include "gemm/gpu_elements.cl"
 
 #define SQUARE 32
 #define LINES 8  // that a group moves at a time

@@ -15,37 +15,37 @@ TILES = (128, 64, 32)
 
 PROGRAMS = [
     *(
-        ("gemm_gpu.cl", {"TILE": tile, "ALIGNED": aligned, "TRANSPOSE_A": a, "TRANSPOSE_B": b})
+        ("gemm/gemm_gpu.cl", {"TILE": tile, "ALIGNED": aligned, "TRANSPOSE_A": a, "TRANSPOSE_B": b})
         for tile in TILES
         for aligned in (1, 0)
         for a in (0, 1)
         for b in (0, 1)
     ),
     *(
-        ("conv_gpu.cl", {"TILE": tile, "ALIGNED": aligned, "TO_INPUT": to_input})
+        ("convolution/conv_gpu.cl", {"TILE": tile, "ALIGNED": aligned, "TO_INPUT": to_input})
         for tile in TILES
         for aligned in (1, 0)
         for to_input in (0, 1)
     ),
     *(
-        ("conv_filter_gpu.cl", {"TILE": tile, "ALIGNED": aligned})
+        ("convolution/conv_filter_gpu.cl", {"TILE": tile, "ALIGNED": aligned})
         for tile in TILES
         for aligned in (1, 0)
     ),
-    ("gemm_gpu.cl", {"TILE": 64, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_DOUBLE": 1}),
-    ("gemm_gpu.cl", {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_HALF": 1}),
-    ("depthwise_gpu.cl", {}),
-    ("depthwise_gpu.cl", {"MULTIPLIER": 2}),
-    ("pool_gpu.cl", {}),
-    ("pool_gpu.cl", {"T_DOUBLE": 1}),
-    ("layout_gpu.cl", {}),
-    ("parts.cl", {}),
+    ("gemm/gemm_gpu.cl", {"TILE": 64, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_DOUBLE": 1}),
+    ("gemm/gemm_gpu.cl", {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_HALF": 1}),
+    ("convolution/depthwise_gpu.cl", {}),
+    ("convolution/depthwise_gpu.cl", {"MULTIPLIER": 2}),
+    ("pooling/pool_gpu.cl", {}),
+    ("pooling/pool_gpu.cl", {"T_DOUBLE": 1}),
+    ("convolution/layout_gpu.cl", {}),
+    ("gemm/parts.cl", {}),
 ]
 
 
 def _name(program: tuple[str, dict[str, int]]) -> str:
     file, defines = program
-    return "-".join([file.removesuffix(".cl"), *(f"{k}={v}" for k, v in defines.items())])
+    return "-".join([Path(file).stem, *(f"{k}={v}" for k, v in defines.items())])
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=_name)
@@ -54,14 +54,14 @@ def test_programs_compile_without_spills_and_fit_into_local_memory(
 ) -> None:
     file, defines = program
     # Two groups of 256 items fit a multiprocessor if none takes more than 128 registers.
-    limited = file == "gemm_gpu.cl" and defines["TILE"] == 128 and defines["ALIGNED"]
+    limited = file == "gemm/gemm_gpu.cl" and defines["TILE"] == 128 and defines["ALIGNED"]
     compiled = nvidia_compiler.compile(file, defines, tmp_path, 128 if limited else 255)
     assert compiled.registers
     assert not any(compiled.spilled.values()), compiled.spilled
     assert max(compiled.local_memory.values()) <= LOCAL_MEMORY
 
 
-@pytest.mark.parametrize("file", ["gemm_gpu.cl", "conv_gpu.cl", "conv_filter_gpu.cl"])
+@pytest.mark.parametrize("file", ["gemm/gemm_gpu.cl", "convolution/conv_gpu.cl", "convolution/conv_filter_gpu.cl"])
 def test_tiles_are_moved_in_vectors(file: str, tmp_path: Path) -> None:
     defines = {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "TO_INPUT": 0}
     compiled = nvidia_compiler.compile(file, defines, tmp_path)
