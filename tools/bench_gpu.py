@@ -138,7 +138,15 @@ def checks_without_gpu() -> Iterator[Line]:
             less = small(case)
             ours = attempt(lambda case=less: library_side.seconds(case, found[0]))
             yield Line(f"{name}, made small", ours if isinstance(ours, str) else "runs")
-    tests = TOOLS.parent / "packages" / "kernels" / "tests" / "opencl" / "ops" / "test_nvidia_compile.py"
+    tests = (
+        TOOLS.parent
+        / "packages"
+        / "kernels"
+        / "tests"
+        / "opencl"
+        / "ops"
+        / "test_nvidia_compile.py"
+    )
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "--no-header", str(tests)]
     done = subprocess.run(command, capture_output=True, text=True)
     yield Line(

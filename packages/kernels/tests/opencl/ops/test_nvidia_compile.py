@@ -32,8 +32,14 @@ PROGRAMS = [
         for tile in TILES
         for aligned in (1, 0)
     ),
-    ("gemm/gemm_gpu.cl", {"TILE": 64, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_DOUBLE": 1}),
-    ("gemm/gemm_gpu.cl", {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_HALF": 1}),
+    (
+        "gemm/gemm_gpu.cl",
+        {"TILE": 64, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_DOUBLE": 1},
+    ),
+    (
+        "gemm/gemm_gpu.cl",
+        {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "T_HALF": 1},
+    ),
     ("convolution/depthwise_gpu.cl", {}),
     ("convolution/depthwise_gpu.cl", {"MULTIPLIER": 2}),
     ("pooling/pool_gpu.cl", {}),
@@ -61,7 +67,9 @@ def test_programs_compile_without_spills_and_fit_into_local_memory(
     assert max(compiled.local_memory.values()) <= LOCAL_MEMORY
 
 
-@pytest.mark.parametrize("file", ["gemm/gemm_gpu.cl", "convolution/conv_gpu.cl", "convolution/conv_filter_gpu.cl"])
+@pytest.mark.parametrize(
+    "file", ["gemm/gemm_gpu.cl", "convolution/conv_gpu.cl", "convolution/conv_filter_gpu.cl"]
+)
 def test_tiles_are_moved_in_vectors(file: str, tmp_path: Path) -> None:
     defines = {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "TO_INPUT": 0}
     compiled = nvidia_compiler.compile(file, defines, tmp_path)

@@ -148,14 +148,15 @@ class StepLock {
 
 // One step in progress. `lock` guards everything except the constant pointers.
 struct ExecutionState {
-  Run run;                            // of units on one thread
-  Run wide;                           // of the unit that has the intra-op pool
+  Run run;   // of units on one thread
+  Run wide;  // of the unit that has the intra-op pool
   // Of units on devices with memory of their own, by number; empty: the program has none. Only the
   // thread that drives the step runs such units: they enqueue, and return.
   std::vector<std::unique_ptr<Run>> on_devices;
   enum : char { UNUSED, AWAITED, BUSY };
-  std::vector<char> busy;  // per device: whether it has work of the step whose end nothing waits for
-  void* plan = nullptr;               // ExecutorPlan
+  std::vector<char>
+      busy;              // per device: whether it has work of the step whose end nothing waits for
+  void* plan = nullptr;  // ExecutorPlan
   void* errors = nullptr;             // a Python list: exceptions, the first one wins
   int32_t intra_op_threads = 1;       // threads of an intra-op team
   std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
