@@ -287,7 +287,7 @@ def test_a_fraction_bounds_the_memory_of_a_device(devices: list[FakeDevice]) -> 
         with pytest.raises(errors.ResourceExhaustedError, match="held by"):
             session.run(y, {x: np.zeros(1 << 19)})
         assert session.run(y, {x: np.zeros(100)}) == 0.0
-        (limit,) = [d.memory_limit_bytes for d in session.list_devices() if d.device_type == "GPU"]
+        (limit,) = [d.memory_limit for d in session.list_devices() if d.device_type == "GPU"]
     assert limit == devices[0].record.memory_bytes // 2048
 
 
