@@ -152,13 +152,13 @@ struct ExecutionState;
 struct DeviceWork {
   ExecutionState* state;
   hr_device* device;
-  int64_t kernels = 0;       // since the last notify
-  int32_t notices = 0;       // notifies that have not ended
-  int64_t per_notice = 32;   // kernels from one notify to the next
-  int64_t asked_ns = 0;      // when the device began with what the next notice is for
+  int64_t kernels = 0;            // since the last notify
+  int32_t notices = 0;            // notifies that have not ended
+  int64_t per_notice = 32;        // kernels from one notify to the next
+  int64_t asked_ns = 0;           // when the device began with what the next notice is for
   void (*poll)(void*) = nullptr;  // for signals, while the step waits
   void* poll_argument = nullptr;
-  bool listed = false;       // in DeviceSteps
+  bool listed = false;  // in DeviceSteps
 };
 
 // One step in progress. `lock` guards everything except the constant pointers.
@@ -169,15 +169,10 @@ struct ExecutionState {
   // thread that drives the step runs such units: they enqueue, and return.
   std::vector<std::unique_ptr<Run>> on_devices;
   enum : char { UNUSED, AWAITED, BUSY };
-<<<<<<< HEAD
+  std::vector<DeviceWork> work;  // per device
   std::vector<char>
       busy;              // per device: whether it has work of the step whose end nothing waits for
   void* plan = nullptr;  // ExecutorPlan
-=======
-  std::vector<DeviceWork> work;  // per device
-  std::vector<char> busy;  // per device: whether it has work of the step whose end nothing waits for
-  void* plan = nullptr;               // ExecutorPlan
->>>>>>> device-seam
   void* errors = nullptr;             // a Python list: exceptions, the first one wins
   int32_t intra_op_threads = 1;       // threads of an intra-op team
   std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all

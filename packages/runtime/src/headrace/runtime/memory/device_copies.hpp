@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-// Copies to a device that are waited for together: memory that is kept must not hold what a copy that
-// failed has left there.
+// Copies to a device that are waited for together: memory that is kept must not hold what a copy
+// that failed has left there.
 class CopiesToDevice {
  public:
   explicit CopiesToDevice(hr_device* device) : device_(device) {}

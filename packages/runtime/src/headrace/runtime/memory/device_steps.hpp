@@ -85,9 +85,8 @@ class DeviceSteps {
   };
 
   static bool is_called_by_others(const Entry& entry) {
-    return std::any_of(entry.callers.begin(), entry.callers.end(), [](std::thread::id caller) {
-      return caller != std::this_thread::get_id();
-    });
+    return std::any_of(entry.callers.begin(), entry.callers.end(),
+                       [](std::thread::id caller) { return caller != std::this_thread::get_id(); });
   }
 
   static DeviceSteps*& current() {
