@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 os.environ.setdefault("HEADRACE_OPENCL_DEVICES", "all")
 _cache = tempfile.TemporaryDirectory(prefix="headrace_opencl_cache_")
-os.environ["HEADRACE_CACHE_DIR"] = _cache.name
+# tox keeps the compiled programs for its next run.
+os.environ["HEADRACE_CACHE_DIR"] = os.environ.get("HEADRACE_TEST_OPENCL_CACHE") or _cache.name
 
 from opencl_device import Device, devices_of  # noqa: E402
 

@@ -32,6 +32,7 @@ from headrace.runtime.passes.simulate_placement cimport GroupPlace, simulate_pla
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.runtime.passes.device_table import parse_device
+from headrace.runtime.passes.unplaced_ops import list_unplaced_ops
 
 
 cdef Placer place(GraphIR ir, bint soft, bint allow_reference, PlacementConfig config):
@@ -244,6 +245,8 @@ cdef class Placer:
             if node.device >= 0 and (
                     node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT):
                 node.kernel = self.kernels[i * n_types + self.type_of[node.device]]
+        if not self.sets.empty(self.accelerators) and not ir.tolerant:
+            _list_unplaced(self)
         return 0
 
     cdef int32_t preferred(self, int32_t allowed) except -1:
@@ -282,6 +285,34 @@ cdef class Placer:
             node_name=text_of(self.ir.nodes[root].source.name))
 
 
+cdef int _list_unplaced(Placer placer) except -1:
+    """Logs the ops that are on a CPU although a device of its task has memory of its own."""
+    cdef size_t i, k
+    cdef IRNode* node
+    cdef int32_t near
+    cdef bint requested = False
+    found = set()
+    for i in range(placer.ir.nodes.size()):
+        node = &placer.ir.nodes[i]
+        if node.removed or node.kind != NodeKind.KERNEL or node.device < 0 or \
+                not placer.limits[i] & BY_KERNELS or \
+                placer.accelerated[placer.type_of[node.device]] or not _is_arithmetic(node.source):
+            continue
+        near = placer.sets.both(
+            placer.accelerators, placer.devices_of_task(placer.task_of[node.device]))
+        if placer.sets.empty(near):
+            continue
+        if placer.limits[i] & SOFTENED:
+            requested = True
+        elif placer.sets.empty(placer.sets.both(placer.required[i], near)):
+            continue   # the CPU is requested
+        found.add(_op_with_dtype(node.source))
+    if found:
+        kinds = [kind for k, kind in enumerate(placer.ir.table.type_names) if placer.accelerated[k]]
+        list_unplaced_ops(found, requested, " or ".join(kinds))
+    return 0
+
+
 cdef const hr_kernel* host_kernel(GraphNode* node) noexcept nogil:
     """The kernel of the host for a node of a device that has none, if all that the node handles is
     kept in host memory anyway."""
@@ -304,6 +335,28 @@ cdef bint _may_compute_on_host(hr_dtype dtype) noexcept nogil:
     """As is_kept_on_host, without what takes long, such as strings and lists."""
     return is_kept_on_host(dtype % HR_REF) and dtype % HR_REF != HR_STRING and \
         dtype % HR_REF != HR_VARIANT
+
+
+cdef bint _is_arithmetic(GraphNode* node) noexcept nogil:
+    """Whether a node computes what a device could: it does not handle strings or the like, and has
+    inputs and outputs."""
+    cdef size_t k
+    for k in range(node.input_dtypes.size()):
+        if _is_never_on_devices(node.input_dtypes[k]):
+            return False
+    for k in range(node.output_dtypes.size()):
+        if _is_never_on_devices(node.output_dtypes[k]):
+            return False
+    return node.input_dtypes.size() > 0 and node.output_dtypes.size() > 0
+
+
+cdef bint _is_never_on_devices(hr_dtype dtype) noexcept nogil:
+    dtype %= HR_REF
+    return dtype == HR_STRING or dtype == HR_RESOURCE or dtype == HR_VARIANT
+
+
+cdef str _op_with_dtype(GraphNode* node):
+    return f"{text_of(node.op)} ({dtype_text(<hr_dtype>(node.input_dtypes[0] % HR_REF))})"
 
 
 cdef str _listed(list devices):
