@@ -98,7 +98,9 @@ def licence_notices(name: str) -> list[Path]:
 
 
 def cpu_table() -> list[Extension]:
-    sources = sorted(CPU.rglob("*.cpp")) + sorted(LIBRARY.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
+    sources = (
+        sorted(CPU.rglob("*.cpp")) + sorted(LIBRARY.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
+    )
     if not sources:
         return []
     onednn = "1" if ONEDNN else "0"

@@ -419,11 +419,24 @@ static uint64_t on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
 }
 static void forget_cancel(hr_ctx* ctx, uint64_t token) { (void)ctx, (void)token; }
 
-static const hr_ctx_api ctx_api = {
-    sizeof(hr_ctx_api), ctx_fail,      ctx_allocate,   forward,   retain,       release,
-    set_string,         parallel_for,  begin_write,    commit,    slot_read,    slot_assign,
-    lookup_or_create,   retain_object, release_object, on_cancel, forget_cancel,
-    .allocate_host = ctx_allocate_host};
+static const hr_ctx_api ctx_api = {sizeof(hr_ctx_api),
+                                   ctx_fail,
+                                   ctx_allocate,
+                                   forward,
+                                   retain,
+                                   release,
+                                   set_string,
+                                   parallel_for,
+                                   begin_write,
+                                   commit,
+                                   slot_read,
+                                   slot_assign,
+                                   lookup_or_create,
+                                   retain_object,
+                                   release_object,
+                                   on_cancel,
+                                   forget_cancel,
+                                   .allocate_host = ctx_allocate_host};
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 

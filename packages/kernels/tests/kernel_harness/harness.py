@@ -186,7 +186,8 @@ class PreparedKernel:
         if not self.registration.flags & VIEW:
             code = driver.driver_compute(
                 self._call, inputs, self.n_inputs, outputs, self.n_outputs, self.threads,
-                ctypes.c_void_p(self._address), ctypes.c_int64(repeats), message, ctypes.c_size_t(4096),
+                ctypes.c_void_p(self._address), ctypes.c_int64(repeats), message,
+                ctypes.c_size_t(4096),
             )  # fmt: skip
         results = []
         for output in outputs[: self.n_outputs]:
@@ -251,7 +252,5 @@ def run_kernel(
     Raises: errors.OpError from create, prepare or compute; LookupError where the table has no
       registration for these types.
     """
-    prepared = PreparedKernel(
-        op, *inputs, threads=threads, kernel=kernel, device=device, **attrs
-    )
+    prepared = PreparedKernel(op, *inputs, threads=threads, kernel=kernel, device=device, **attrs)
     return prepared.compute(in_place=in_place)

@@ -15,7 +15,8 @@ OPENCL = PACKAGE / "src" / "headrace" / "kernels" / "opencl"
 LIBRARY = OPENCL.parent / "library"
 # Each includes only those before it, and library/.
 FOLDERS = [
-    "api", "memory", "device", "programs", "launch", "discovery", "tuning", "table", "ops", ".",
+    "api", "memory", "device", "programs", "launch", "codegen", "discovery", "tuning", "table",
+    "ops", ".",
 ]  # fmt: skip
 CPP = (".cpp", ".hpp")
 
@@ -48,7 +49,7 @@ def test_a_folder_includes_only_folders_before_it(folder: str) -> None:
 
 
 def test_what_libraries_share_includes_neither() -> None:
-    for path in LIBRARY.iterdir():
+    for path in (p for p in LIBRARY.rglob("*") if p.suffix in CPP):
         for name in includes(path):
             assert name.startswith(("library/", "headrace/")), f"{path} includes {name}"
 
@@ -74,5 +75,5 @@ def test_sources_are_installed() -> None:
 
 def test_the_readme_names_every_file() -> None:
     readme = (PACKAGE / "README.md").read_text()
-    stems = {p.stem for p in [*written(), *LIBRARY.iterdir()] if "ops" not in p.parts}
+    stems = {p.stem for p in [*written(), *LIBRARY.rglob("*.?pp")] if "ops" not in p.parts}
     assert {stem for stem in stems if f"`{stem}`" not in readme} == set()

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from kernel_harness import Device, run_kernel
 
 # Relative to the expected element, and absolute below 1.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compare import assert_as_cpu
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ml_dtypes import bfloat16
-
-from compare import assert_as_cpu
 from kernel_harness import Device, run_kernel
 from kernel_harness.samples import sample
+from ml_dtypes import bfloat16
 
 FLOATS = ["float32", "float64", "float16", bfloat16]
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 1e30, -1e30]
@@ -49,7 +48,10 @@ def test_predicates_of_special_numbers(device: Device, op: str) -> None:
 def test_binary_ops_equal_the_cpus(device: Device, op: str, dtype: str) -> None:
     a, b = sample((4, 1, 33), dtype, seed=1), sample((5, 33), dtype, seed=2)
     if op == "FloorDiv" or op.endswith("Mod") or op == "TruncateDiv":
-        a, b = a + np.asarray(0.25, a.dtype), np.round(b.astype("f4")).astype(b.dtype) + b.dtype.type(0.5)
+        a, b = (
+            a + np.asarray(0.25, a.dtype),
+            np.round(b.astype("f4")).astype(b.dtype) + b.dtype.type(0.5),
+        )
     assert_as_cpu(device, op, a, b)
 
 
@@ -80,7 +82,9 @@ def test_leaky_relu_takes_its_attribute(device: Device, op: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), shape=shapes, op=st.sampled_from(["Sub", "Less"]))
-def test_any_shapes_that_broadcast_do(device: Device, data: st.DataObject, shape: list, op: str) -> None:
+def test_any_shapes_that_broadcast_do(
+    device: Device, data: st.DataObject, shape: list, op: str
+) -> None:
     def part() -> np.ndarray:
         kept = [1 if data.draw(st.booleans()) else n for n in shape]
         return sample(kept[data.draw(st.integers(0, len(kept))) :], "float32", seed=len(kept))
@@ -137,8 +141,7 @@ def test_sums_of_many(device: Device, n: int, dtype: str) -> None:
     assert_as_cpu(device, "AddN", [sample((41,), dtype, seed=i) for i in range(n)])
 
 
-CAST = ["float32", "float64", "float16", bfloat16, "int8", "int16", "int32", "int64", "uint8", "uint16",
-        "uint32", "uint64", "bool"]  # fmt: skip
+CAST = [*FLOATS, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
 
 
 @pytest.mark.parametrize("to", CAST)

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
 from compare import assert_as_cpu
 from kernel_harness import Device
 from kernel_harness.samples import sample
+from ml_dtypes import bfloat16
 
 SHAPES = [(2, 3, 4, 5), (8, 16, 16, 64), (1, 1, 1, 3), (2, 7, 1, 3), (1, 40, 40, 8)]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
 from compare import assert_close
 from kernel_harness import Device, PreparedKernel, run_kernel
+from ml_dtypes import bfloat16
 
 DTYPES = ["float32", "float64", "float16", bfloat16]
 SHAPES = [(0,), (1,), (7,), (1000,), (3, 50_001)]

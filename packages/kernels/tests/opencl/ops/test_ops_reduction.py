@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compare import assert_as_cpu
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ml_dtypes import bfloat16
-
-from compare import assert_as_cpu
 from kernel_harness import Device, PreparedKernel, run_kernel
 from kernel_harness.samples import sample
+from ml_dtypes import bfloat16
 
 FOLDS = ["Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm"]
 SCALE = 10  # sums are folded in another order: 1e-4
@@ -74,12 +73,16 @@ def test_what_is_not_a_number_is_never_lost(device: Device, op: str) -> None:
             x = np.arange(n, dtype=np.float32)
             x[at] = np.nan
             assert np.isnan(run_kernel(op, x, np.int32([0]), device=device))
-            assert np.isnan(run_kernel(op, x[:, None] + np.zeros(3, "f4"), np.int32([0]), device=device)).all()
+            assert np.isnan(
+                run_kernel(op, x[:, None] + np.zeros(3, "f4"), np.int32([0]), device=device)
+            ).all()
 
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), shape=st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_any_axes_of_any_shape_are_reduced(device: Device, data: st.DataObject, shape: list) -> None:
+def test_any_axes_of_any_shape_are_reduced(
+    device: Device, data: st.DataObject, shape: list
+) -> None:
     axes = [d for d in range(len(shape)) if data.draw(st.booleans())]
     x = sample(shape, "float32", seed=len(axes))
     assert_as_cpu(device, "Sum", x, np.array(axes, np.int32), scale=SCALE)

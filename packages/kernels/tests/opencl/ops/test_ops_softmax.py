@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ml_dtypes import bfloat16
-
 from compare import assert_as_cpu
 from kernel_harness import Device, run_kernel
 from kernel_harness.samples import sample
+from ml_dtypes import bfloat16
 
 SHAPES = [(1, 1), (7, 3), (32, 10), (3, 1000), (500, 17), (2, 50_000)]
 
@@ -70,3 +69,12 @@ def test_a_label_that_is_no_class_gives_nan(device: Device) -> None:
     )
     assert np.isnan(loss).tolist() == [False, True, True]
     assert np.isnan(backprop).all(axis=1).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_in_top_k(device: Device, index: str) -> None:
+    x = sample((40, 9), "float32", seed=1)
+    x[3, 2], x[4, 1] = np.nan, np.inf
+    targets = np.random.default_rng(0).integers(-1, 10, 40).astype(index)
+    assert_as_cpu(device, "InTopK", x, targets, k=3)
+    assert_as_cpu(device, "InTopKV2", x, targets, np.array(2, index))

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from compare import assert_as_cpu, assert_close
-from headrace.formats import op_catalogue
 from kernel_harness import Device, Variable, registrations, run_kernel
 from kernel_harness.samples import sample
 from kernel_harness.table import registrations_of
+
+from headrace.formats import op_catalogue
 
 SPARSE = {"grad", "indices"}
 
@@ -67,8 +67,8 @@ def test_optimizers_of_other_dtypes(device: Device, op: str, dtype: str) -> None
 @pytest.mark.parametrize(
     "op, attrs",
     [("ApplyMomentum", {"use_nesterov": True}), ("ApplyAdam", {"use_nesterov": True}),
-     ("ResourceSparseApplyMomentum", {"use_nesterov": True}), ("ApplyAdagrad", {"update_slots": False}),
-     ("ApplyFtrlV2", {"multiply_linear_by_lr": True})],
+     ("ResourceSparseApplyMomentum", {"use_nesterov": True}),
+     ("ApplyAdagrad", {"update_slots": False}), ("ApplyFtrlV2", {"multiply_linear_by_lr": True})],
 )  # fmt: skip
 def test_optimizers_look_at_their_attributes(device: Device, op: str, attrs: dict) -> None:
     expected, actual = run_both(device, op, optimizer_arguments(op, 9), **attrs)
@@ -82,7 +82,9 @@ def test_ftrl_takes_any_power_of_the_learning_rate(device: Device) -> None:
     assert_close(actual, expected, scale=4)
 
 
-@pytest.mark.parametrize("op", ["AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"])
+@pytest.mark.parametrize(
+    "op", ["AssignAdd", "AssignSub", "AssignAddVariableOp", "AssignSubVariableOp"]
+)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "float16"])
 def test_additions_to_variables(device: Device, op: str, dtype: str) -> None:
     a, b = sample((300,), dtype, seed=1), sample((300,), dtype, seed=2)
@@ -106,7 +108,9 @@ def test_scatters_equal_the_cpus(device: Device, kind: str, way: str, dtype: str
         indices = np.random.default_rng(2).integers(0, rows, n).astype(np.int32)
         updates = sample((n, inner), dtype, seed=3, low=1, high=2)
         attrs = {"dtype": dtype} if kind.startswith("Resource") else {}
-        expected, actual = run_both(device, op, [("v", var), ("i", indices), ("u", updates)], **attrs)
+        expected, actual = run_both(
+            device, op, [("v", var), ("i", indices), ("u", updates)], **attrs
+        )
         assert_close(actual, expected, scale=20)
         if n:
             expected, actual = run_both(
@@ -130,7 +134,9 @@ def test_scatters_give_the_same_bits_each_time(device: Device) -> None:
 
 def test_indices_out_of_range_change_nothing(device: Device) -> None:
     variable = Variable(np.zeros((3, 2), np.float32), device=device)
-    run_kernel("ScatterAdd", variable, np.int32([0, 3, -1]), np.ones((3, 2), np.float32), device=device)
+    run_kernel(
+        "ScatterAdd", variable, np.int32([0, 3, -1]), np.ones((3, 2), np.float32), device=device
+    )
     np.testing.assert_array_equal(variable.value, np.float32([[1, 1], [0, 0], [0, 0]]))
 
 

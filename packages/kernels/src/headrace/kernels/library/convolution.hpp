@@ -28,14 +28,14 @@ enum class Direction { forward, to_input, to_filter };
 // A node as its kernels see it.
 struct Node {
   Convolution c;
-  int x, filter, y;    // which of inputs..., output they are; -1: the output
-  bool empty = false;  // the result has no elements, or sums none: it is zeros
+  int x, filter, y;      // which of inputs..., output they are; -1: the output
+  bool empty = false;    // the result has no elements, or sums none: it is zeros
   bool ignored = false;  // empty, and `c` is not set, since sizes do not matter
 };
 
 // x_shape and filter_shape are complete; the filter is [size..., in, out], depthwise or not.
-inline hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* filter, bool depthwise,
-                         Convolution* c) {
+inline hr_code read_convolution(hr_request* r, const hr_tensor* x, const hr_tensor* filter,
+                                bool depthwise, Convolution* c) {
   if (filter->rank != x->rank)
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "ranks differ: input is %s, filter is %s",
                            ShapeText(x).text, ShapeText(filter).text);

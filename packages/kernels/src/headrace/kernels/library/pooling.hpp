@@ -94,10 +94,10 @@ inline hr_code check_average_gradient(hr_request* r, Node* node) {
   const hr_tensor &x = node->x, &y = node->y, *grad = r->inputs[1];
   node->dy = 1;
   const bool empty = hr_elements(grad) == 0;
-  const bool own_windows = x.rank == 4 && grad->rank == 4 && !node->w.channels_first &&
-                           grad->dims[3] == x.dims[3] &&
-                           (empty || (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] &&
-                                      grad->dims[2] >= y.dims[2]));
+  const bool own_windows =
+      x.rank == 4 && grad->rank == 4 && !node->w.channels_first && grad->dims[3] == x.dims[3] &&
+      (empty ||
+       (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] && grad->dims[2] >= y.dims[2]));
   if (!own_windows) return check_gradient(r, *node, grad);
   // TensorFlow walks the windows that the gradient has, also those beside the image.
   if (!empty && ((grad->dims[1] - 1) * node->w.stride[0] > x.dims[1] ||

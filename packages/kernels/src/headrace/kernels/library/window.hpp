@@ -55,7 +55,7 @@ inline PerDimension dimension_list(const hr_tensor* vector) {
 
 // Whether a node has as many strides, dilations and paddings as its input's dimensions need.
 inline hr_code check_window_attributes(hr_request* r, int32_t rank, const PerDimension& strides,
-                                const PerDimension& dilations) {
+                                       const PerDimension& dilations) {
   const auto padding = attr_text(r->node, "padding", "VALID");
   if (strides.n != rank || (dilations.n && dilations.n != rank))
     return hr_request_fail(r, HR_INVALID_ARGUMENT,
@@ -73,7 +73,7 @@ inline hr_code check_window_attributes(hr_request* r, int32_t rank, const PerDim
 // explicit_paddings; sizes are those of the window in space. strides and dilations are by
 // dimension of the input (dilations may be empty). Sets the output's extent, too.
 inline hr_code read_window(hr_request* r, int32_t rank, const int64_t* dims, const int64_t* sizes,
-                    const PerDimension& strides, const PerDimension& dilations, Window* w) {
+                           const PerDimension& strides, const PerDimension& dilations, Window* w) {
   const auto format = attr_text(r->node, "data_format", rank == 5 ? "NDHWC" : "NHWC");
   const auto padding = attr_text(r->node, "padding", "VALID");
   if (rank != 4 && rank != 5)

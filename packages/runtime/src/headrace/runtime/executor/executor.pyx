@@ -25,6 +25,7 @@ from headrace.runtime.executor.propagation cimport (
     push,
 )
 from headrace.runtime.executor.asynchronous_nodes cimport send, start_async, start_recv
+from headrace.runtime.executor.device_work cimport await_work, end_work
 from headrace.runtime.executor.executor_plan cimport (
     RUN_ASYNC, RUN_LOOP, RUN_MERGE, RUN_RECV, RUN_SEGMENT, RUN_SEND, RUN_SWITCH,
     ExecutorPlan, Unit,
@@ -35,7 +36,7 @@ from headrace.runtime.executor.executor_state cimport (
 )
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
-    HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_device, hr_tensor,
+    HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_tensor,
 )
 from headrace.runtime.passes.program cimport is_accelerated
 from headrace.runtime.state.session_owner cimport SessionOwner
@@ -110,6 +111,7 @@ cdef class Execution:
 
     def __dealloc__(self):
         cdef ExecutionState* state = state_of(self)
+        end_work(state)
         del state
 
     cdef int feed(self, int number, object value) except -1:
@@ -275,8 +277,12 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             state.heavy.pop_back()
             request_pool_thread(state, plan)
         elif state.outstanding == 0:
-            if await_devices(state, plan):
+            if await_devices(state):
                 continue
+            if state.work.size():
+                state.lock.unlock()
+                end_work(state)
+                state.lock.lock()
             if state.pool_tasks:
                 state.pool_tasks -= state.pool.get().withdraw(state)
             if state.pool_tasks == 0:
@@ -302,36 +308,20 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             return False
 
 
-cdef bint await_devices(ExecutionState* state, ExecutorPlan plan) noexcept nogil:
+cdef bint await_devices(ExecutionState* state) noexcept nogil:
     """Waits for the devices that have work of the step: it is over when theirs is. False: none has.
 
     A step that failed also takes their errors, which would be those of the next step otherwise. The
     lock is held before and after.
     """
     cdef size_t i
-    cdef hr_device* device
     cdef bint found = False
     for i in range(state.busy.size()):
         if state.busy[i] == BUSY or (state.failed or state.traced) and state.busy[i]:
             found = True
             state.busy[i] = 0
-            state.outstanding += 1
-            device = plan.program.memories[i]
-            state.lock.unlock()
-            device.notify(device, device_done, state)
-            state.lock.lock()
+            await_work(state, <int32_t>i)
     return found
-
-
-cdef void device_done(void* argument, int32_t code, const char* message) noexcept nogil:
-    cdef ExecutionState* state = <ExecutionState*>argument
-    if code != HR_OK:
-        fail(state, NULL, code, message)
-    state.lock.lock()
-    state.outstanding -= 1
-    wake(state)
-    # Once the lock is released the step may have been freed.
-    state.lock.unlock()
 
 
 cdef void run_heavy_units(void* argument) noexcept nogil:

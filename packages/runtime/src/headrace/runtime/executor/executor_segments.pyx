@@ -21,6 +21,7 @@ from headrace.runtime.plan.executable cimport (
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.asynchronous_nodes cimport send_early
+from headrace.runtime.executor.device_work cimport begin_work, wait_for_room
 from headrace.runtime.executor.executor_state cimport (
     BUSY, ExecutionState, Iteration, keep_named,
 )
@@ -75,7 +76,8 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
         if chosen.get().memory == NULL:
             plan.weights[unit].set(weight_of(cost_of(chosen.get())))
     if chosen.get().memory != NULL:
-        return run_on_device(state, plan.units[unit].device, unit, iteration, inputs, outputs, chosen)
+        return run_on_device(state, plan.units[unit].device, unit, iteration, inputs, outputs,
+                             chosen, poll, poll_argument)
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
     if alone and state.intra_op_threads > 1 and ns > kParallel and \
             (ns > kLong or not others_compute()):
@@ -101,11 +103,15 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
 
 cdef hr_code run_on_device(ExecutionState* state, int32_t device, int unit, Iteration* iteration,
                            const hr_tensor* inputs, OwnedTensor* outputs,
-                           shared_ptr[Executable]& chosen) noexcept nogil:
+                           shared_ptr[Executable]& chosen, void (*poll)(void*) noexcept nogil,
+                           void* poll_argument) noexcept nogil:
     """Enqueues the segment's work; what it makes is there in the order of the device."""
     cdef Run* run = state.on_devices[device].get()
     cdef hr_device* memory = chosen.get().memory
-    cdef hr_code code = run_on(state, run, unit, iteration, inputs, outputs, chosen)
+    cdef hr_code code = begin_work(state, device, memory, poll, poll_argument)
+    if code != HR_OK:
+        return code
+    code = run_on(state, run, unit, iteration, inputs, outputs, chosen)
     memory.flush(memory)
     state.busy[device] = BUSY
     if code != HR_OK and code != HR_REPLAN:
@@ -137,6 +143,9 @@ cdef hr_code run_on(ExecutionState* state, Run* run, int unit, Iteration* iterat
         code = run_with_clock(state, run, unit, iteration, executable, buffers)
     elif executable.early.size():
         code = run_and_send(state, run, unit, iteration, executable, buffers, NULL)
+    elif executable.memory != NULL:
+        code = run_in_parts(state, (<ExecutorPlan>state.plan).units[unit].device, run, executable,
+                            buffers)
     else:
         code = run_entries(executable, buffers, run)
     if code == HR_OK:
@@ -150,6 +159,18 @@ cdef hr_code run_on(ExecutionState* state, Run* run, int unit, Iteration* iterat
     if code != HR_OK or state.traced:
         # Errors of the step still name its nodes, some of which the executable owns.
         keep_named(state, chosen)
+    return code
+
+
+cdef hr_code run_in_parts(ExecutionState* state, int32_t device, Run* run, Executable* executable,
+                          RunBuffers* buffers) noexcept nogil:
+    """Enqueues all entries, but never more than the device does in short time."""
+    cdef size_t at = 0, n = executable.entries.size(), end
+    cdef hr_code code = HR_OK
+    while code == HR_OK and at < n:
+        end = at + wait_for_room(state, device, n - at)
+        code = run_part(executable, buffers, run, at, end, NULL)
+        at = end
     return code
 
 

@@ -8,7 +8,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.memory.buffer cimport OwnedTensor
 from headrace.runtime.state.context cimport Run
 from headrace.runtime.plan.executable cimport Executable
-from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_device, hr_tensor
 from headrace.runtime.memory.worker_abi cimport hr_rendezvous
 from headrace.runtime.threads.pools cimport ActiveRun, InterOpPool
 from headrace.runtime.executor.trace cimport DeviceTrace, TraceRecord
@@ -71,11 +71,24 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         AWAITED "headrace::ExecutionState::AWAITED"
         BUSY "headrace::ExecutionState::BUSY"
 
+    cdef cppclass ExecutionState
+    cdef cppclass DeviceWork:
+        ExecutionState* state
+        hr_device* device
+        int64_t kernels
+        int32_t notices
+        int64_t per_notice
+        int64_t asked_ns
+        void (*poll)(void*) noexcept nogil
+        void* poll_argument
+        cbool listed
+
     cdef cppclass ExecutionState:
         ExecutionState(size_t n_frames, size_t n_fetches) except +
         Run run
         Run wide
         vector[unique_ptr[Run]] on_devices
+        vector[DeviceWork] work
         vector[char] busy
         void* plan
         void* errors

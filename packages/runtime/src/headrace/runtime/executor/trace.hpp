@@ -132,12 +132,21 @@ inline int64_t monotonic_ns() {
       .count();
 }
 
-// What to add to monotonic_ns() for nanoseconds since 1970.
+// What to add to monotonic_ns() for nanoseconds since 1970: of some pairs of readings, the one that
+// nothing came between.
 inline int64_t wall_clock_offset_ns() {
-  const int64_t wall = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
-  return wall - monotonic_ns();
+  int64_t offset = 0, closest = INT64_MAX;
+  for (int i = 0; i < 8; ++i) {
+    const int64_t before = monotonic_ns();
+    const int64_t wall = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                             std::chrono::system_clock::now().time_since_epoch())
+                             .count();
+    const int64_t apart = monotonic_ns() - before;
+    if (apart >= closest) continue;
+    closest = apart;
+    offset = wall - before - apart / 2;
+  }
+  return offset;
 }
 
 }  // namespace headrace

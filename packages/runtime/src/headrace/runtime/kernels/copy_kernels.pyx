@@ -5,9 +5,10 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from headrace.runtime.kernels.kernel_table cimport add_for_every_device
-from headrace.runtime.memory.buffer cimport buffer_release, buffer_retain, memory_of
+from headrace.runtime.memory.buffer cimport memory_of
+from headrace.runtime.memory.device_steps cimport fail_on_device
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_OK, hr_buffer, hr_code, hr_ctx, hr_device, hr_device_done, hr_done, hr_kernel, hr_request,
+    HR_OK, HR_RESOURCE_EXHAUSTED, hr_buffer, hr_code, hr_ctx, hr_device, hr_device_done, hr_done, hr_kernel, hr_request,
     hr_tensor,
 )
 from headrace.runtime.state.context cimport Run, run_fail_text
@@ -20,30 +21,55 @@ cdef extern from *:
     #include "memory/buffer.hpp"
     #include "state/run.hpp"
     namespace {
+    void (*report_error)(hr_device* device, hr_code code, const char* message) = nullptr;
     // A copy to the host in progress.
     struct CopyOut {
       headrace::Run* run;
+      hr_device* device;
       hr_done done;
       void* argument;
     };
     void copied_out(void* argument, int32_t code, const char* message) {
       std::unique_ptr<CopyOut> copy(static_cast<CopyOut*>(argument));
-      if (code != HR_OK) headrace::run_fail_text(copy->run, code, message);
+      if (code != HR_OK) {
+        headrace::run_fail_text(copy->run, code, message);
+        report_error(copy->device, code, message);
+      }
       copy->done(copy->argument, code);
     }
-    void* new_copy_out(hr_ctx* ctx, hr_done done, void* argument) {
-      return new (std::nothrow) CopyOut{reinterpret_cast<headrace::Run*>(ctx), done, argument};
+    void* new_copy_out(hr_ctx* ctx, hr_device* device, hr_done done, void* argument) {
+      return new (std::nothrow)
+          CopyOut{reinterpret_cast<headrace::Run*>(ctx), device, done, argument};
     }
     void delete_copy_out(void* copy) { delete static_cast<CopyOut*>(copy); }
-    void release_source(void* argument, int32_t, const char*) {
-      headrace::buffer_release(static_cast<hr_buffer*>(argument));
+    // The source of a copy to a device, which reports the end of the copy, with its error, only here.
+    struct CopyIn {
+      hr_device* device;
+      hr_buffer* source;
+    };
+    void copied_in(void* argument, int32_t code, const char* message) {
+      std::unique_ptr<CopyIn> copy(static_cast<CopyIn*>(argument));
+      if (code != HR_OK) report_error(copy->device, code, message);
+      headrace::buffer_release(copy->source);
+    }
+    void* new_copy_in(hr_device* device, hr_buffer* source) {
+      auto* made = new (std::nothrow) CopyIn{device, source};
+      if (made) headrace::buffer_retain(source);
+      return made;
+    }
+    void drop_copy_in(void* copy) {
+      headrace::buffer_release(static_cast<CopyIn*>(copy)->source);
+      delete static_cast<CopyIn*>(copy);
     }
     }
     """
     void copied_out(void* argument, int32_t code, const char* message) nogil
-    void* new_copy_out(hr_ctx* ctx, hr_done done, void* argument) nogil
+    void (*report_error)(hr_device*, hr_code, const char*) noexcept nogil
+    void* new_copy_out(hr_ctx* ctx, hr_device* device, hr_done done, void* argument) nogil
     void delete_copy_out(void* copy) nogil
-    void release_source(void* argument, int32_t code, const char* message) nogil
+    void copied_in(void* argument, int32_t code, const char* message) nogil
+    void* new_copy_in(hr_device* device, hr_buffer* source) nogil
+    void drop_copy_in(void* copy) nogil
 
 
 cdef hr_code prepare_same(void* state, hr_request* request) noexcept nogil:
@@ -63,19 +89,22 @@ cdef hr_code copy_in(hr_ctx* ctx, void* state, void* plan, const hr_tensor* cons
                      hr_tensor* const* outputs, void* workspace) noexcept nogil:
     """Enqueues the copy. What has an owner is read later; anything else before this returns."""
     cdef hr_device* device = ctx.device
-    cdef hr_buffer* owner = inputs[0].owner
+    cdef void* copy = NULL
     cdef hr_code code
     if inputs[0].bytes == 0:
         return HR_OK
-    if owner == NULL:
+    if inputs[0].owner != NULL:
+        copy = new_copy_in(device, inputs[0].owner)
+        if copy == NULL:
+            return fail_copy(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy")
+    if copy == NULL:
         code = device.copy_in(device, outputs[0].data, inputs[0].data, inputs[0].bytes, ctx.profile,
                               NULL, NULL)
     else:
-        buffer_retain(owner)
         code = device.copy_in(device, outputs[0].data, inputs[0].data, inputs[0].bytes, ctx.profile,
-                              release_source, owner)
+                              copied_in, copy)
         if code != HR_OK:
-            buffer_release(owner)
+            drop_copy_in(copy)
     if code != HR_OK:
         return fail_copy(ctx, code, "the device took no copy of a value")
     return HR_OK
@@ -90,9 +119,9 @@ cdef void copy_out(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const*
     if inputs[0].bytes == 0:
         done(argument, HR_OK)
         return
-    copy = new_copy_out(ctx, done, argument)
+    copy = new_copy_out(ctx, device, done, argument)
     if copy == NULL:
-        done(argument, fail_copy(ctx, 8, "no memory for a copy"))
+        done(argument, fail_copy(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy"))
         return
     code = device.copy_out(device, outputs[0].data, inputs[0].data, inputs[0].bytes, ctx.profile,
                            copied_out, copy)
@@ -100,6 +129,8 @@ cdef void copy_out(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const*
         delete_copy_out(copy)
         done(argument, fail_copy(ctx, code, "the device gives no copy of a value"))
 
+
+report_error = fail_on_device
 
 cdef hr_kernel rows[2]
 memset(rows, 0, sizeof(rows))

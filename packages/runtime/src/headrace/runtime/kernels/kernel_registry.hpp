@@ -115,8 +115,7 @@ class KernelRegistry {
   std::deque<hr_fusible_op> extended_fusible_ops_;
 
   void add_devices(const hr_kernel_table* table) {
-    if (table->size < offsetof(hr_kernel_table, devices) + sizeof table->devices ||
-        !table->devices)
+    if (table->size < offsetof(hr_kernel_table, devices) + sizeof table->devices || !table->devices)
       return;
     device_lists_.push_back(table->devices);
     const char* at = reinterpret_cast<const char*>(table->kernels);

@@ -185,13 +185,16 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     cdef Slot* slot = slot_of(inputs[0])
     cdef OwnedTensor value
     cdef string text
+    cdef hr_code code
     if slot == NULL:
         return fail_no_variable(ctx)
     if slot_pin(slot, &value) != HR_OK:
         return fail_uninitialised(<Run*>ctx, slot)
     # Sessions that share state may have placed the variable elsewhere.
-    if value.get().bytes and move_tensor(&value, memory_for(value.get(), ctx)) != HR_OK:
-        return run_fail_text(<Run*>ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy of a variable")
+    if value.get().bytes:
+        code = move_tensor(&value, memory_for(value.get(), ctx))
+        if code != HR_OK:
+            return run_fail_text(<Run*>ctx, code, "a variable could not be copied from where it is")
     if value.get().dtype != outputs[0].dtype:
         text.assign(b"Trying to read variable with wrong dtype. Expected ")
         text.append(dtype_name(outputs[0].dtype))

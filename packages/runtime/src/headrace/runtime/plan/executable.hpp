@@ -89,7 +89,7 @@ class Executable {
   hr_device* memory = nullptr;
   std::vector<int32_t> counted_on_host;  // if it is a device's: the same for tensors on the host
   int64_t host_workspace = 0;            // bytes; shared by the entries on the host
-  int32_t first_effect = 0;  // earlier entries change nothing that outlives the run
+  int32_t first_effect = 0;              // earlier entries change nothing that outlives the run
   // Outputs that are sent before the run ends, in the order in which they are complete.
   struct EarlyOutput {
     int32_t after;   // as many entries have run
@@ -238,8 +238,8 @@ class Executable {
   // Takes an arena from the device for one run. False: out of memory.
   bool place_arena(RunBuffers* buffers) {
     if (arena_bytes == 0) return true;
-    const char* holder = entries.empty() || !entries.back().node ? "an arena"
-                                                                 : entries.back().node->name.c_str();
+    const char* holder =
+        entries.empty() || !entries.back().node ? "an arena" : entries.back().node->name.c_str();
     buffers->device_arena = memory->allocate(memory, arena_bytes, holder);
     if (!buffers->device_arena) return false;
     if (buffers->device_arena == buffers->placed_at) return true;

@@ -1,8 +1,10 @@
 # cython: language_level=3
 """The last stage: a segment's steps become entries of the kernel schedule."""
 
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_unique, unique_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.plan.executable cimport (
@@ -18,11 +20,18 @@ from headrace.runtime.memory.buffer cimport (
     OwnedTensor, allocate_on, is_kept_on_host, is_plain, memory_of,
 )
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_KERNEL_VIEW, HR_OK, HR_REF, hr_compute, hr_device, hr_tensor,
+    HR_KERNEL_VIEW, HR_OK, HR_REF, hr_code, hr_compute, hr_device, hr_tensor,
 )
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
 
-from headrace.formats.errors import ResourceExhaustedError
+from headrace.formats import errors
+
+
+cdef extern from "memory/device_copies.hpp" namespace "headrace" nogil:
+    cdef cppclass CopiesToDevice:
+        CopiesToDevice(hr_device* device)
+        void add(void* to, const void* source, int64_t bytes)
+        hr_code wait(string* text)
 
 
 cdef int write_schedule(SegmentBuilder builder) except -1:
@@ -101,6 +110,9 @@ cdef int place_constants(SegmentBuilder builder) except -1:
     """Puts the constants that kernels of a device read, or that leave the segment there, into its
     memory."""
     cdef vector[int32_t] placed    # per tensor: its copy on the device
+    cdef unique_ptr[CopiesToDevice] copies = make_unique[CopiesToDevice](builder.memory)
+    cdef string text
+    cdef hr_code code
     cdef uint64_t listed
     cdef Step* step
     cdef size_t k
@@ -116,19 +128,26 @@ cdef int place_constants(SegmentBuilder builder) except -1:
                     step.kernel.flags & (HR_KERNEL_VIEW | KEEPS_SMALL_ON_HOST) and is_kept_on_host(
                         builder.tensors[builder.arguments[step.first_input + j]].dtype)):
                 builder.arguments[step.first_input + j] = constant_on_device(
-                    builder, placed, builder.arguments[step.first_input + j])
+                    builder, placed, copies.get(), builder.arguments[step.first_input + j])
     for k in range(builder.out.outputs.size()):
         if not builder.on_host[builder.out.outputs[k].tensor]:
-            i = constant_on_device(builder, placed, builder.out.outputs[k].tensor)
+            i = constant_on_device(builder, placed, copies.get(), builder.out.outputs[k].tensor)
             if i != builder.out.outputs[k].tensor:
                 builder.out.outputs[k].tensor = i
                 builder.out.outputs[k].root = i
                 builder.out.outputs[k].constant = builder.tensors[i].owner
+    # The executable is kept, so what it holds must be complete.
+    with nogil:
+        code = copies.get().wait(&text)
+    if code != HR_OK:
+        raise errors.from_code(
+            code, "a constant could not be copied to the device: "
+            + (<bytes>text).decode(errors="replace"))
     return 0
 
 
 cdef int32_t constant_on_device(SegmentBuilder builder, vector[int32_t]& placed,
-                                int32_t tensor) except -1:
+                                CopiesToDevice* copies, int32_t tensor) except -1:
     """The copy of a constant on the device; other tensors as they are."""
     cdef OwnedTensor made
     cdef hr_tensor copy
@@ -142,11 +161,11 @@ cdef int32_t constant_on_device(SegmentBuilder builder, vector[int32_t]& placed,
         return tensor
     made.get()[0] = builder.tensors[tensor]
     made.get().owner = NULL
-    if allocate_on(device, made.get(), "a constant") != HR_OK or made.get().bytes > 0 and \
-            device.copy_in(device, made.get().data, builder.tensors[tensor].data,
-                           made.get().bytes, NULL, NULL, NULL) != HR_OK:
-        raise ResourceExhaustedError(
+    if allocate_on(device, made.get(), "a constant") != HR_OK:
+        raise errors.ResourceExhaustedError(
             None, None, f"no memory on the device for a constant of {made.get().bytes} bytes")
+    if made.get().bytes > 0:
+        copies.add(made.get().data, builder.tensors[tensor].data, made.get().bytes)
     copy = made.take()
     builder.out.keep(copy.owner)
     placed[tensor] = builder.add_tensor(&copy, STATIC)

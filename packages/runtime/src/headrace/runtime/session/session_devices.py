@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from headrace.formats import errors
 from headrace.formats.proto import device_pb2
 from headrace.runtime.kernels import kernel_table
 from headrace.runtime.kernels.device_list import DeviceList, accelerator_types
-
-if TYPE_CHECKING:
-    from headrace.runtime.state.session_options import SessionOptions
+from headrace.runtime.state.session_options import SessionOptions
 
 
 def session_devices(task: str, options: SessionOptions) -> DeviceList:

@@ -302,14 +302,18 @@ cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* ref
             code = fail_uninitialised(<Run*>ctx, slot)
             break
         # Sessions that share state may have placed the variable elsewhere: it moves here.
-        if slot.value.get().bytes and move_tensor(&slot.value, ctx.device) != HR_OK:
-            code = run_fail(ctx, HR_RESOURCE_EXHAUSTED, "variable '%s' cannot be moved here",
-                            slot.name.c_str())
+        if slot.value.get().bytes:
+            code = move_tensor(&slot.value, ctx.device)
+        if code != HR_OK:
+            run_fail(ctx, code, "variable '%s' could not be moved from where it is",
+                     slot.name.c_str())
             break
         if buffer_references(slot.value.get().owner) != 1:
-            if copy_tensor(slot.value.get(), copy.get()) != HR_OK:
-                code = run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory to copy variable '%s'",
-                                slot.name.c_str())
+            code = copy_tensor(slot.value.get(), copy.get())
+            if code != HR_OK:
+                run_fail(ctx, code, "no memory to copy variable '%s'"
+                         if code == HR_RESOURCE_EXHAUSTED else
+                         "the device does not copy variable '%s'", slot.name.c_str())
                 break
             slot.value.own(copy.take())
         values[i] = slot.value.get()[0]
@@ -331,13 +335,16 @@ cdef void ctx_commit(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs) noexc
 cdef hr_code ctx_slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) noexcept nogil:
     cdef Slot* slot = slot_of(ref)
     cdef OwnedTensor pinned
+    cdef hr_code code
     if slot == NULL:
         return not_a_variable(ctx)
     if slot_pin(slot, &pinned) != HR_OK:
         return fail_uninitialised(<Run*>ctx, slot)
-    if pinned.get().bytes and move_tensor(&pinned, ctx.device) != HR_OK:
-        return run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy of variable '%s'",
-                        slot.name.c_str())
+    if pinned.get().bytes:
+        code = move_tensor(&pinned, ctx.device)
+        if code != HR_OK:
+            return run_fail(ctx, code, "variable '%s' could not be copied from where it is",
+                            slot.name.c_str())
     value[0] = pinned.take()
     return HR_OK
 

@@ -9,9 +9,9 @@
  * allocated again for what is enqueued next. All functions may be called from any thread, without
  * Python's GIL, and must not throw.
  *
- * Errors of work that was enqueued come late: with the next copy to the host, and with `notify`, which
- * clears them. Nothing is allocated or copied for 0 bytes. In a fork of the process the child has no
- * devices.
+ * Errors of work that was enqueued come late: with the next copy to the host, and with `notify`,
+ * which clears them. Nothing is allocated or copied for 0 bytes. In a fork of the process the child
+ * has no devices.
  */
 #ifndef HEADRACE_DEVICE_H
 #define HEADRACE_DEVICE_H
@@ -34,8 +34,9 @@ typedef void (*hr_device_done)(void* argument, int32_t code, const char* message
 typedef struct hr_profile {
   uint32_t size;
   int32_t entry; /* set by the runtime: the kernel call that enqueues, on one thread at a time */
-  /* Called once for each piece of work, from any thread, before the `done` of a later notify. Times are of the system clock, since 1970,
-   * in nanoseconds. `what` names the piece and is copied: "matmul", "copy to device". */
+  /* Called once for each piece of work, from any thread, before the `done` of a later notify. Times
+   * are of the system clock, since 1970, in nanoseconds. `what` names the piece and is copied:
+   * "matmul", "copy to device". */
   void (*add)(struct hr_profile* self, int32_t entry, const char* what, int64_t start_ns,
               int64_t end_ns, int64_t bytes);
 } hr_profile;
@@ -50,7 +51,8 @@ typedef struct hr_device_memory {
 } hr_device_memory;
 
 enum {
-  HR_DEVICE_IS_HOST = 1 /* its processor is the host's: nothing is gained by moving small work there */
+  HR_DEVICE_IS_HOST =
+      1 /* its processor is the host's: nothing is gained by moving small work there */
 };
 
 struct hr_device {
@@ -63,7 +65,8 @@ struct hr_device {
   /* Returns memory for `bytes` (more than 0), aligned to 256 bytes, or null if there is none. The
    * address differs from every other address in the process, those in host memory included, and so
    * do all addresses of the `bytes` behind it: an address with an offset names one place. The host
-   * must not read or write there. `holder` says for whom it is, in messages; the device copies it. */
+   * must not read or write there. `holder` says for whom it is, in messages; the device copies it.
+   */
   void* (*allocate)(hr_device*, int64_t bytes, const char* holder);
   void (*release)(hr_device*, void* data);
   /* Writes who holds memory, the largest first, as text of lines into `text`, with a zero at the

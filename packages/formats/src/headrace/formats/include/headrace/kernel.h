@@ -353,8 +353,8 @@ struct hr_ctx {
   /* Where the kernel runs; null: the host. Its inputs and outputs are in memory of the device,
    * except those that its registration lists as in host memory, and so are the values that
    * begin_write and slot_read give. The kernel enqueues its work and returns. What it reads on the
-   * host, plan and state included, it reads before it returns; outputs on the host are complete then,
-   * and `commit` comes after what it commits is enqueued. */
+   * host, plan and state included, it reads before it returns; outputs on the host are complete
+   * then, and `commit` comes after what it commits is enqueued. */
   hr_device* device;
   hr_profile* profile; /* null: the step is not traced */
 };

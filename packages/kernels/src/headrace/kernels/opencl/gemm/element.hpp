@@ -1,5 +1,5 @@
-// The element types of matrix products, convolutions and pooling: what sources/cpu_block.cl and
-// sources/gpu_elements.cl can be compiled for.
+// The element types of matrix products, convolutions and pooling: what sources/gemm/cpu_block.cl
+// and sources/gemm/gpu_elements.cl can be compiled for.
 #ifndef HEADRACE_OPENCL_GEMM_ELEMENT_HPP
 #define HEADRACE_OPENCL_GEMM_ELEMENT_HPP
 
@@ -7,15 +7,15 @@
 
 #include "device/device.hpp"
 #include "headrace/kernel.h"
-#include "library/dtype_names.hpp"
 #include "launch/launch.hpp"
+#include "library/dtype_names.hpp"
 
 namespace hr::cl {
 
 struct Element {
-  int64_t bytes;        // in memory
-  int64_t real_bytes;   // in registers: half is computed as float
-  int32_t lanes;        // of a vector of the CPU family
+  int64_t bytes;       // in memory
+  int64_t real_bytes;  // in registers: half is computed as float
+  int32_t lanes;       // of a vector of the CPU family
   const char* define;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gemm/element.hpp"
+#include "gemm/epilogue_step.hpp"
 #include "launch/sequence.hpp"
 
 namespace hr::cl {
@@ -22,6 +23,8 @@ struct Gemm {
     int64_t size, a, b;
   };
   std::vector<Dimension> batch;  // outermost first
+
+  EpilogueStep epilogue;
 
   int64_t lda() const { return transpose_a ? m : k; }
   int64_t ldb() const { return transpose_b ? k : n; }

@@ -13,56 +13,73 @@ namespace hr::cl {
 
 // ---- CPU ----------------------------------------------------------------------------------------
 
-// The constants of sources/cpu_block.cl, and the rows of a work item's tile.
+// The constants of sources/gemm/cpu_block.cl, and the rows of a work item's tile.
 struct CpuTile {
-  static constexpr int64_t kRows = 8, kDepth = 256, kMostRows = 96;  // MR, KC, MC
-  int64_t vectors;  // NV: a tile has that many times the lanes as columns
-  int64_t rows;
+  static constexpr int64_t kMostRows = 96;  // MC, a multiple of all kinds of block_rows
+  int64_t block_rows = 8;                   // MR
+  int64_t depth = 256;                      // KC
+  int64_t vectors = 2;                      // NV: a tile has that many times the lanes as columns
+  int64_t rows = 0;
 
   int64_t columns(const Element& e) const { return vectors * e.lanes; }
   std::string defines(const Element& e) const {
-    return e.define + ("-DNV=" + std::to_string(vectors));
+    return e.define + ("-DMR=" + std::to_string(block_rows) + " -DKC=" + std::to_string(depth) +
+                       " -DNV=" + std::to_string(vectors));
+  }
+  std::string name() const {
+    return std::to_string(block_rows) + "x" + std::to_string(vectors) + "x" + std::to_string(depth);
   }
 };
 
-// For m rows of n columns, times `others`. Two vectors are fastest, if the last tile of columns is
-// not mostly empty; few tiles become shorter, so that all cores get some.
+// Sets the rows of a tile, for m rows of n columns, times `others`: few tiles become shorter, so
+// that all cores get some.
+inline CpuTile cut_rows(CpuTile tile, const Device& device, const Element& e, int64_t m, int64_t n,
+                        int64_t others) {
+  const int64_t panels = divide_up(n, tile.columns(e)) * others;
+  const int64_t wanted = divide_up(2 * device.traits.compute_units, panels);
+  const int64_t tiles = std::max(divide_up(m, CpuTile::kMostRows),
+                                 std::min(wanted, divide_up(m, 4 * tile.block_rows)));
+  tile.rows = divide_up(divide_up(m, tiles), tile.block_rows) * tile.block_rows;
+  return tile;
+}
+
+// Two vectors are fastest, if the last tile of columns is not mostly empty.
 inline CpuTile cpu_tile(const Device& device, const Element& e, int64_t m, int64_t n,
                         int64_t others) {
   CpuTile tile;
   const int64_t vectors = divide_up(n, e.lanes);
-  tile.vectors = vectors == 1 || (vectors == 3 && n <= 3 * e.lanes) ? 1 : 2;
-  const int64_t panels = divide_up(vectors, tile.vectors) * others;
-  const int64_t wanted = divide_up(2 * device.traits.compute_units, panels);
-  const int64_t tiles = std::max(divide_up(m, CpuTile::kMostRows),
-                                 std::min(wanted, divide_up(m, 4 * CpuTile::kRows)));
-  tile.rows = divide_up(divide_up(m, tiles), CpuTile::kRows) * CpuTile::kRows;
-  return tile;
+  tile.vectors = vectors == 1 || vectors == 3 ? 1 : 2;
+  return cut_rows(tile, device, e, m, n, others);
 }
 
 // ---- GPU ----------------------------------------------------------------------------------------
 
-// TILE of sources/gpu_tile.cl: the largest that leaves no processor without work, within reason.
+// TILE of sources/gemm/gpu_tile.cl: the largest that leaves no processor without work, within
+// reason.
 struct GpuTile {
   int64_t side;
   int64_t slice;  // TK
   int64_t items;
 
+  // The largest needs too many registers for double, and for elements that are moved one by one.
+  bool suits(const Element& e, bool aligned) const {
+    return side < 128 || (aligned && e.real_bytes == 4);
+  }
   std::string defines(const Element& e, bool aligned) const {
     return e.define + ("-DTILE=" + std::to_string(side) + " -DALIGNED=" + (aligned ? "1" : "0"));
   }
 };
 
+inline constexpr GpuTile kGpuTiles[] = {{128, 8, 256}, {64, 16, 256}, {32, 8, 64}};
+
 inline GpuTile gpu_tile(const Device& device, const Element& e, bool aligned, int64_t m, int64_t n,
                         int64_t others) {
-  constexpr GpuTile kTiles[] = {{128, 8, 256}, {64, 16, 256}, {32, 8, 64}};
-  for (const GpuTile& tile : kTiles) {
-    if (tile.side == 128 && (e.real_bytes > 4 || !aligned)) continue;  // too many registers
-    const bool fills = divide_up(m, tile.side) * divide_up(n, tile.side) * others >=
-                       device.traits.compute_units;
-    if (fills && 2 * std::min(m, n) > tile.side) return tile;
+  for (const GpuTile& tile : kGpuTiles) {
+    const bool fills =
+        divide_up(m, tile.side) * divide_up(n, tile.side) * others >= device.traits.compute_units;
+    if (tile.suits(e, aligned) && fills && 2 * std::min(m, n) > tile.side) return tile;
   }
-  return 2 * std::min(m, n) > 64 ? kTiles[1] : kTiles[2];
+  return kGpuTiles[std::min(m, n) > 32 ? 1 : 2];
 }
 
 // Into how many parts a sum over k is cut, so that `tiles` tiles become enough for the device. A

@@ -101,8 +101,10 @@ const Kernel* generated_kernel(Device& device, const std::string& text, const st
                                const char* function, std::string* error) {
   const std::string* before = prelude(error);
   if (!before) return nullptr;
-  return ProgramStore::of(device).find(std::string("a program for ") + function, *before + text,
-                                       options, function, error);
+  std::string all = *before + text;
+  if (!with_included_files(&all, error)) return nullptr;
+  return ProgramStore::of(device).find(std::string("a program for ") + function, all, options,
+                                       function, error);
 }
 
 size_t max_work_group(const Kernel& kernel) { return kernel.max_work_group; }

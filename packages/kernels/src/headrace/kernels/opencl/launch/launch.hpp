@@ -47,7 +47,7 @@ inline Device& device_of(const hr_ctx* ctx) { return *static_cast<Device*>(ctx->
 const Kernel* find_kernel(Device& device, const char* source_file, const std::string& defines,
                           const char* function, std::string* error);
 
-// The same for a text that was generated.
+// The same for a text that was generated, and may include files of sources/.
 const Kernel* generated_kernel(Device& device, const std::string& text, const std::string& options,
                                const char* function, std::string* error);
 

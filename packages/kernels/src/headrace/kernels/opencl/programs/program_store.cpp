@@ -1,6 +1,8 @@
 #include "programs/program_store.hpp"
 
 #include <atomic>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -43,6 +45,15 @@ std::string cache_key(const Traits& traits, const std::string& text, const std::
   std::string all;
   for (const std::string& part : parts) all += std::to_string(part.size()) + ":" + part;
   return sha256(all);
+}
+
+// For those who look at generated texts, and for tests that compile them for devices that are not
+// here: each program, its options in the first line.
+void keep_source(const std::string& key, const std::string& text, const std::string& options) {
+  const char* folder = std::getenv("HEADRACE_OPENCL_KEEP_SOURCES");
+  if (!folder || !*folder) return;
+  std::ofstream(std::string(folder) + "/" + key.substr(0, 16) + ".cl") << "// " << options << "\n"
+                                                                       << text;
 }
 
 std::string build_log(cl_program program, cl_device_id id) {
@@ -135,6 +146,7 @@ const Kernel* ProgramStore::find(const std::string& name, const std::string& tex
 void ProgramStore::build(Program* program, const std::string& name, const std::string& text,
                          const std::string& options) {
   const std::string key = cache_key(device_.traits, text, options);
+  keep_source(key, text, options);
   std::string binary;
   if (read_cached(key, &binary)) program->program = from_binary(binary, options);
   if (program->program) return;

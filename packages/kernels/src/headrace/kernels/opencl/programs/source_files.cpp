@@ -13,15 +13,12 @@ namespace {
 std::string folder;
 
 bool append_file(const std::string& name, std::set<std::string>* included, std::string* text,
-                 std::string* error) {
-  if (!included->insert(name).second) return true;
-  const std::string path = folder + "/" + name;
-  std::ifstream file(path);
-  if (!file) {
-    *error = "cannot read " + path + ": reinstall headrace-kernels";
-    return false;
-  }
-  for (std::string line; std::getline(file, line);) {
+                 std::string* error);
+
+// The lines of a stream, with the files that it includes.
+bool append_lines(std::istream& lines, std::set<std::string>* included, std::string* text,
+                  std::string* error) {
+  for (std::string line; std::getline(lines, line);) {
     const std::string start = "#include \"";
     const size_t end = line.find('"', start.size());
     if (line.compare(0, start.size(), start) == 0 && end != std::string::npos) {
@@ -32,6 +29,16 @@ bool append_file(const std::string& name, std::set<std::string>* included, std::
     }
   }
   return true;
+}
+
+bool append_file(const std::string& name, std::set<std::string>* included, std::string* text,
+                 std::string* error) {
+  if (!included->insert(name).second) return true;
+  const std::string path = folder + "/" + name;
+  std::ifstream file(path);
+  if (file) return append_lines(file, included, text, error);
+  *error = "cannot read " + path + ": reinstall headrace-kernels";
+  return false;
 }
 
 }  // namespace
@@ -48,6 +55,14 @@ const std::string* source_file(const std::string& name, std::string* error) {
   std::set<std::string> included;
   if (!append_file(name, &included, &text, error)) return nullptr;
   return &(*texts)[name].assign(text);
+}
+
+bool with_included_files(std::string* text, std::string* error) {
+  if (text->find("#include \"") == std::string::npos) return true;
+  std::istringstream lines(*text);
+  std::set<std::string> included;
+  text->clear();
+  return append_lines(lines, &included, text, error);
 }
 
 const std::string* prelude(std::string* error) { return source_file("prelude.cl", error); }

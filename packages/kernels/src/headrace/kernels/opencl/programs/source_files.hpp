@@ -13,6 +13,9 @@ void set_source_folder(const std::string& path);
 // compilers find no files, and a program's key must cover all of its text. Null: `error` says why.
 const std::string* source_file(const std::string& name, std::string* error);
 
+// Does the same with the lines of a text that was generated. False: `error` says why.
+bool with_included_files(std::string* text, std::string* error);
+
 // prelude.cl, which stands before every program; null as above.
 const std::string* prelude(std::string* error);
 

@@ -40,83 +40,104 @@ static double unit_double(uint x0, uint x1) {
 
 #if defined(T_double)
 #define PER_BLOCK 2
-#define UNIT(b, q) unit_double(q ? b.z : b.x, q ? b.w : b.y)
 #else
 #define PER_BLOCK 4
-static uint word(uint4 b, int q) { return q == 0 ? b.x : q == 1 ? b.y : q == 2 ? b.z : b.w; }
-#if defined(T_half)
-#define UNIT(b, q) (hr_half_to_float((ushort)((word(b, q) & 0x3ffu) | 15u << 10)) - 1.0f)
-#elif defined(T_bfloat16)
-#define UNIT(b, q) (hr_bfloat16_to_float((ushort)((word(b, q) & 0x7fu) | 127u << 7)) - 1.0f)
+#endif
+
+// An item makes CHUNK blocks at a time: their words first, then numbers of these.
+#if HR_IS_CPU
+#define CHUNK 64
+#define LANES 16
+
+static void words_of(Stream s, ulong block, uint *words) {
+  for (int b = 0; b < CHUNK; b += LANES) {
+    const ulong ahead = block + b;
+    const ulong low = s.low + ahead, high = s.high + (low < ahead);
+    if ((uint)low > 0xffffffffu - LANES) {  // the lower half of the counter overflows among them
+      for (int l = 0; l < LANES; ++l) vstore4(block_at(s, ahead + l), b + l, words);
+      continue;
+    }
+    uint16 c0 = (uint)low + (uint16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    uint16 c1 = (uint)(low >> 32), c2 = (uint)high, c3 = (uint)(high >> 32);
+    uint k0 = (uint)s.key, k1 = (uint)(s.key >> 32);
+    for (int round = 0; round < 10; ++round) {
+      const uint16 high0 = mul_hi((uint16)(0xD2511F53u), c0), low0 = 0xD2511F53u * c0;
+      const uint16 high1 = mul_hi((uint16)(0xCD9E8D57u), c2), low1 = 0xCD9E8D57u * c2;
+      c0 = high1 ^ c1 ^ k0;
+      c1 = low1;
+      c2 = high0 ^ c3 ^ k1;
+      c3 = low0;
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    uint parts[4][LANES];
+    vstore16(c0, 0, parts[0]);
+    vstore16(c1, 0, parts[1]);
+    vstore16(c2, 0, parts[2]);
+    vstore16(c3, 0, parts[3]);
+    for (int l = 0; l < LANES; ++l)
+      for (int q = 0; q < 4; ++q) words[(b + l) * 4 + q] = parts[q][l];
+  }
+}
 #else
-#define UNIT(b, q) unit_float(word(b, q))
+#define CHUNK 1
+static void words_of(Stream s, ulong block, uint *words) { vstore4(block_at(s, block), 0, words); }
 #endif
-#endif
+#define NUMBERS (CHUNK * PER_BLOCK)
 
 #if WAY == UNIFORM
 
-kernel void random(HR_OUT(T, y), const Stream s, const ulong n, const ulong per_item) {
-  HR_OUTPUT(T, y);
-  const ulong first = get_global_id(0) * per_item;
-  for (ulong block = first; block < first + per_item; ++block) {
-    if (block * PER_BLOCK >= n) return;
-    const uint4 b = block_at(s, block);
-    for (int q = 0; q < PER_BLOCK; ++q)
-      if (block * PER_BLOCK + q < n) y[block * PER_BLOCK + q] = STORE(UNIT(b, q));
+static void numbers_of(const uint *words, C *numbers) {
+  HR_VECTORIZE for (int i = 0; i < NUMBERS; ++i) {
+#if defined(T_double)
+    numbers[i] = unit_double(words[2 * i], words[2 * i + 1]);
+#elif defined(T_half)
+    numbers[i] = hr_half_to_float((ushort)((words[i] & 0x3ffu) | 15u << 10)) - 1.0f;
+#elif defined(T_bfloat16)
+    numbers[i] = hr_bfloat16_to_float((ushort)((words[i] & 0x7fu) | 127u << 7)) - 1.0f;
+#else
+    numbers[i] = unit_float(words[i]);
+#endif
   }
 }
 
-#elif WAY == NORMAL || WAY == TRUNCATED
+#else
 
+#include "normal.cl"
+
+static void numbers_of(const uint *words, C *numbers) {
+  HR_VECTORIZE for (int i = 0; i < NUMBERS / 2; ++i) {
 #if defined(T_double)
-typedef double2 Pair;
-#define WORDS 4
+    const double radius = radius_of(unit_double(words[4 * i], words[4 * i + 1]));
+    const double turn = unit_double(words[4 * i + 2], words[4 * i + 3]);
 #else
-typedef float2 Pair;
-#define WORDS 2
+    const float radius = radius_of(unit_float(words[2 * i]));
+    const float turn = unit_float(words[2 * i + 1]);
+#endif
+    numbers[2 * i] = sine_of_turn(turn) * radius;
+    numbers[2 * i + 1] = cosine_of_turn(turn) * radius;
+  }
+}
+
 #endif
 
-// Two normal numbers (Box and Muller 1958) of two uniform ones.
-#if defined(T_double)
-static Pair box_muller(uint x0, uint x1, uint x2, uint x3) {
-  const double u = max(1e-7, unit_double(x0, x1));
-  const double angle = 2.0 * M_PI * unit_double(x2, x3);
-  const double radius = sqrt(-2.0 * log(u));
-  return (Pair)(sin(angle) * radius, cos(angle) * radius);
-}
-#else
-static Pair box_muller(uint x0, uint x1) {
-  const float u = max(unit_float(x0), 1e-7f);
-#if HR_HAS_DOUBLE
-  const float angle = (float)(2.0 * M_PI * (double)unit_float(x1));
-#else
-  const float angle = 6.2831853f * unit_float(x1);
-#endif
-  const float radius = sqrt(-2.0f * log(u));
-  return (Pair)(sin(angle) * radius, cos(angle) * radius);
-}
-#endif
-
-#if WAY == NORMAL
+#if WAY != TRUNCATED
 
 kernel void random(HR_OUT(T, y), const Stream s, const ulong n, const ulong per_item) {
   HR_OUTPUT(T, y);
   const ulong first = get_global_id(0) * per_item;
-  for (ulong block = first; block < first + per_item; ++block) {
-    const ulong at = block * PER_BLOCK;
-    if (at >= n) return;
-    const uint4 b = block_at(s, block);
-#if defined(T_double)
-    const Pair pair = box_muller(b.x, b.y, b.z, b.w);
-    y[at] = pair.x;
-    if (at + 1 < n) y[at + 1] = pair.y;
-#else
-    const Pair one = box_muller(b.x, b.y), two = box_muller(b.z, b.w);
-    y[at] = STORE(one.x);
-    if (at + 1 < n) y[at + 1] = STORE(one.y);
-    if (at + 2 < n) y[at + 2] = STORE(two.x);
-    if (at + 3 < n) y[at + 3] = STORE(two.y);
-#endif
+  for (ulong block = first; block < first + per_item && block * PER_BLOCK < n; block += CHUNK) {
+    uint words[4 * CHUNK];
+    C numbers[NUMBERS];
+    words_of(s, block, words);
+    numbers_of(words, numbers);
+    global T *to = y + block * PER_BLOCK;
+    const ulong room = n - block * PER_BLOCK;
+    if (room >= NUMBERS) {
+      HR_VECTORIZE for (int i = 0; i < NUMBERS; ++i) to[i] = STORE(numbers[i]);
+    } else {
+      for (ulong i = 0; i < room; ++i) to[i] = STORE(numbers[i]);
+    }
   }
 }
 
@@ -127,25 +148,26 @@ kernel void random(HR_OUT(T, y), const Stream s, const ulong n, const ulong per_
 kernel void random(HR_OUT(T, y), const Stream s, const ulong n, const ulong per_item) {
   HR_OUTPUT(T, y);
   const ulong first = get_global_id(0) * per_item;
-  for (ulong group = first; group < first + per_item; ++group) {
-    if (group * PER_BLOCK >= n) return;
+  for (ulong group = first; group < first + per_item && group * PER_BLOCK < n; ++group) {
     const ulong stop = min(n, (group + 1) * PER_BLOCK);
     ulong block = group * (PER_BLOCK * 256 / 4);
-    for (ulong i = group * PER_BLOCK; i < stop; ++block) {
-      const uint4 b = block_at(s, block);
+    for (ulong i = group * PER_BLOCK; i < stop; block += 1) {
+      uint words[4];
+      vstore4(block_at(s, block), 0, words);
+      for (int k = 0; k < PER_BLOCK / 2; ++k) {
 #if defined(T_double)
-      const Pair pairs[] = {box_muller(b.x, b.y, b.z, b.w)};
-      for (int k = 0; k < 1; ++k) {
+        const double radius = radius_of(unit_double(words[0], words[1]));
+        const double turn = unit_double(words[2], words[3]);
 #else
-      const Pair pairs[] = {box_muller(b.x, b.y), box_muller(b.z, b.w)};
-      for (int k = 0; k < 2; ++k) {
+        const float radius = radius_of(unit_float(words[2 * k]));
+        const float turn = unit_float(words[2 * k + 1]);
 #endif
-        if (fabs(pairs[k].x) < 2 && i < stop) y[i++] = STORE(pairs[k].x);
-        if (fabs(pairs[k].y) < 2 && i < stop) y[i++] = STORE(pairs[k].y);
+        const C one = sine_of_turn(turn) * radius, two = cosine_of_turn(turn) * radius;
+        if (fabs(one) < 2 && i < stop) y[i++] = STORE(one);
+        if (fabs(two) < 2 && i < stop) y[i++] = STORE(two);
       }
     }
   }
 }
 
-#endif
 #endif

@@ -18,40 +18,53 @@
 
 #if HR_IS_CPU
 
-#define LANES 16
+// The `count` elements from x on, at most 16; other lanes are -inf.
+static C16 some(global const T *x, long step, long count) {
+  if (count >= 16 && step == 1) return LOAD16(x);
+  C lanes[16];
+  for (int l = 0; l < 16; ++l) lanes[l] = -INFINITY;
+  for (long l = 0; l < min(count, (long)16); ++l) lanes[l] = LOAD(x[l * step]);
+  return vload16(0, lanes);
+}
+
+static void put(C16 v, global T *y, long count) {
+  if (count >= 16) {
+    STORE16(v, y);
+    return;
+  }
+  C lanes[16];
+  vstore16(v, 0, lanes);
+  for (long l = 0; l < count; ++l) y[l] = STORE(lanes[l]);
+}
 
 static C largest(global const T *x, long step, long n) {
-  C lanes[LANES];
-  for (int l = 0; l < LANES; ++l) lanes[l] = -INFINITY;
-  long j = 0;
-  if (step == 1)
-    for (; j + LANES <= n; j += LANES) {
-      _Pragma("unroll") for (int l = 0; l < LANES; ++l) {
-        const C v = LOAD(x[j + l]);
-        lanes[l] = LARGER(lanes[l], v);
-      }
-    }
-  for (; j < n; ++j) {
-    const C v = LOAD(x[j * step]);
-    lanes[0] = LARGER(lanes[0], v);
+  C16 top = (C16)(-INFINITY);
+  for (long j = 0; j < n; j += 16) {
+    const C16 v = some(x + j * step, step, n - j);
+    top = LARGER16(top, v);
   }
-  for (int step = LANES / 2; step; step /= 2)
-    for (int l = 0; l < step; ++l) lanes[l] = LARGER(lanes[l], lanes[l + step]);
+  C lanes[16];
+  vstore16(top, 0, lanes);
+  for (int l = 1; l < 16; ++l) lanes[0] = LARGER(lanes[0], lanes[l]);
   return lanes[0];
 }
 
-static C sum_of_exponentials(global const T *x, long step, long n, C top) {
-  C lanes[LANES];
-  for (int l = 0; l < LANES; ++l) lanes[l] = 0;
-  long j = 0;
-  if (step == 1)
-    for (; j + LANES <= n; j += LANES) {
-      _Pragma("unroll") for (int l = 0; l < LANES; ++l) lanes[l] += exp(LOAD(x[j + l]) - top);
-    }
-  for (; j < n; ++j) lanes[0] += exp(LOAD(x[j * step]) - top);
-  for (int step = LANES / 2; step; step /= 2)
-    for (int l = 0; l < step; ++l) lanes[l] += lanes[l + step];
-  return lanes[0];
+static C sum_of(C16 v) {
+  const C8 a = v.lo + v.hi;
+  const C4 b = a.lo + a.hi;
+  return (b.x + b.y) + (b.z + b.w);
+}
+
+// Also puts the exponentials into `to`, if it is not null.
+static C sum_of_exponentials(global const T *x, long step, long n, C top, global T *to) {
+  C16 sums = (C16)(0);
+  for (long j = 0; j < n; j += 16) {
+    const C16 e = exp(some(x + j * step, step, n - j) - top);
+    // Lanes beyond the row are exp(-inf) = 0, unless top is -inf or NaN, and the row with it.
+    sums += e;
+    if (to) put(e, to + j, n - j);
+  }
+  return sum_of(sums);
 }
 
 #define ROW_OF_ITEMS(j) for (long j = 0; j < n; ++j)
@@ -85,6 +98,16 @@ static C folded(local C *shared, C value, int is_max) {
 #endif
 
 // Rows of logits, and of labels, may be one row for all, or one class spread over all.
+// Whether the exponentials are kept in y on their way: they are neither rounded there, nor is y read
+// as x afterwards.
+#if HR_IS_CPU && !defined(T_half) && !defined(T_bfloat16) && (WAY == SOFTMAX || WAY == SPARSE)
+#define KEPT 1
+#define EXPONENTIAL(j) to[j]
+#else
+#define KEPT 0
+#define EXPONENTIAL(j) exp(LOAD(from[(j) * x_step]) - top)
+#endif
+
 kernel void softmax(HR_IN_SHARED(T, x),
 #if WAY == DENSE
                     HR_IN_SHARED(T, labels),
@@ -115,7 +138,7 @@ kernel void softmax(HR_IN_SHARED(T, x),
     global T *to = y + row * n;
 #if HR_IS_CPU
     const C top = largest(from, x_step, n);
-    const C sum = sum_of_exponentials(from, x_step, n, top);
+    const C sum = sum_of_exponentials(from, x_step, n, top, KEPT ? to : 0);
 #else
     C top = -INFINITY, sum = 0;
     ROW_OF_ITEMS(j) {
@@ -128,7 +151,7 @@ kernel void softmax(HR_IN_SHARED(T, x),
 #endif
 #if WAY == SOFTMAX
     const C scale = 1 / sum;
-    HR_VECTORIZE ROW_OF_ITEMS(j) to[j] = STORE(exp(LOAD(from[j]) - top) * scale);
+    HR_VECTORIZE ROW_OF_ITEMS(j) to[j] = STORE(EXPONENTIAL(j) * scale);
 #elif WAY == LOG_SOFTMAX
     const C shift = log(sum);
     HR_VECTORIZE ROW_OF_ITEMS(j) to[j] = STORE((LOAD(from[j]) - top) - shift);
@@ -148,7 +171,7 @@ kernel void softmax(HR_IN_SHARED(T, x),
     if (FIRST_ITEM) loss[row] = STORE(weight * log(sum) - weighted);
     const C scale = 1 / sum;
     HR_VECTORIZE ROW_OF_ITEMS(j) to[j] =
-        STORE(exp(LOAD(from[j * x_step]) - top) * scale - LOAD(label[j * labels_step]));
+        STORE(EXPONENTIAL(j) * scale - LOAD(label[j * labels_step]));
 #else
     // The host cannot be told of a label that is no class: its row is NaN.
     const long label = labels[row];
@@ -156,7 +179,7 @@ kernel void softmax(HR_IN_SHARED(T, x),
     const C scale = valid ? 1 / sum : NAN;
     if (FIRST_ITEM) loss[row] = STORE(valid ? log(sum) - (LOAD(from[label]) - top) : (C)NAN);
     HR_VECTORIZE ROW_OF_ITEMS(j) to[j] =
-        STORE(exp(LOAD(from[j]) - top) * scale - (C)(j == label));
+        STORE(EXPONENTIAL(j) * scale - (C)(j == label));
 #endif
   }
 }

@@ -7,9 +7,9 @@
 #include "library/attributes.hpp"
 #include "library/registration.hpp"
 #include "library/shapes.hpp"
+#include "library/window.hpp"
 #include "loops/elements.hpp"
 #include "loops/via_float.hpp"
-#include "library/window.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
 

@@ -12,7 +12,6 @@ namespace hr::pooling {
 // NCHW is pooled plane by plane.
 Shape shape_of(const Window& w);
 
-
 // Calls body(image, its input, first output position, last) for parts of all images.
 template <class T, class Body>
 void by_image(hr_ctx* ctx, const Shape& s, const T* x, Body&& body) {

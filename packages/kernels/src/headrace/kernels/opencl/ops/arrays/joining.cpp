@@ -6,11 +6,11 @@
 #include <numeric>
 #include <vector>
 
+#include "codegen/copied_types.hpp"
+#include "codegen/element.hpp"
 #include "launch/launch.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "text/copied_types.hpp"
-#include "text/element.hpp"
 
 namespace hr::cl {
 namespace {

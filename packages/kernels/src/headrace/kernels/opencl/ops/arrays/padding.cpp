@@ -1,8 +1,8 @@
 // Pad and PadV2: a filled output, with the input copied into it.
+#include "codegen/copied_types.hpp"
+#include "codegen/strided_copy.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/arrays/copies.hpp"
-#include "text/copied_types.hpp"
 
 namespace hr::cl {
 namespace {

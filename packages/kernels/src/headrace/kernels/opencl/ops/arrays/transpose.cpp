@@ -1,9 +1,9 @@
 // Transpose, Tile, Reverse and space-to-depth: strided copies.
+#include "codegen/copied_types.hpp"
+#include "codegen/strided_copy.hpp"
 #include "library/attributes.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/arrays/copies.hpp"
-#include "text/copied_types.hpp"
 
 namespace hr::cl {
 namespace {

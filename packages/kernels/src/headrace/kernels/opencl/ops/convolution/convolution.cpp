@@ -19,6 +19,12 @@ template <Direction direction, bool depthwise> hr_code prepare(void*, hr_request
   if (hr_code code = element_of(r, r->outputs[0]->dtype, &e)) return code;
   auto sequence = std::make_unique<Sequence>();
   Sequence* s = sequence.get();
+  EpilogueStep epilogue;
+  if (std::string_view(r->node->op) == "_FusedConv2D") {
+    if (hr_code code = read_epilogue_step(r, e, node.c.out_channels, &epilogue, s)) return code;
+    if (node.empty && hr_elements(r->outputs[0]))
+      return hr_request_fail(r, HR_UNIMPLEMENTED, "%s of windows without elements", r->node->op);
+  }
   if (node.empty) {
     s->add_zeros(Place::output(0), hr_elements(r->outputs[0]) * e.bytes);
     return run_sequence(r, std::move(sequence));
@@ -26,8 +32,7 @@ template <Direction direction, bool depthwise> hr_code prepare(void*, hr_request
   const Convolution& c = node.c;
   if (!fits_kernels(c.w, c.out_channels))
     return hr_request_fail(r, HR_UNIMPLEMENTED, "%s of %s and %s: a tensor has too many elements",
-                           r->node->op, ShapeText(r->inputs[0]).text,
-                           ShapeText(r->inputs[1]).text);
+                           r->node->op, ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
   const bool first = c.w.channels_first;
   auto place = [](int input) { return input < 0 ? Place::output(0) : Place::input(input); };
   Images x{place(node.x), c.w.batch, c.w.in_positions(), c.w.channels};
@@ -42,8 +47,9 @@ template <Direction direction, bool depthwise> hr_code prepare(void*, hr_request
   } else {
     write_images(e, first, &y, s);
   }
-  const auto add = depthwise ? add_depthwise : add_convolution;
-  if (hr_code code = add(r, e, c, direction, {x.place, place(node.filter), y.place}, s))
+  const ConvolutionPlaces at{x.place, place(node.filter), y.place};
+  if (hr_code code = depthwise ? add_depthwise(r, e, c, direction, at, s)
+                               : add_convolution(r, e, c, direction, at, epilogue, s))
     return code;
   if (direction != Direction::to_filter) {
     const Images& written = direction == Direction::forward ? y : x;
@@ -63,6 +69,7 @@ constexpr auto depthwise_to_filter = prepare<Direction::to_filter, true>;
 
 HR_KERNELS = {
     kernel("Conv2D", "T=float|double", forward),
+    kernel("_FusedConv2D", "T=float|double", forward),
     kernel("Conv2DBackpropInput", "T=float|double", to_input).constant(0),
     kernel("Conv2DBackpropInputV2", "T=float|double", to_input),
     kernel("Conv2DBackpropFilter", "T=float|double", to_filter).constant(1),

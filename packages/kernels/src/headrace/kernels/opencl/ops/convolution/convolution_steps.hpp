@@ -3,6 +3,7 @@
 #define HEADRACE_OPENCL_OPS_CONVOLUTION_CONVOLUTION_STEPS_HPP
 
 #include "gemm/element.hpp"
+#include "gemm/epilogue_step.hpp"
 #include "launch/sequence.hpp"
 #include "library/convolution.hpp"
 
@@ -13,9 +14,10 @@ struct ConvolutionPlaces {
   Place x, filter, y;
 };
 
+// An epilogue that is not empty is of a convolution forward.
 hr_code add_convolution(hr_request* request, const Element& element, const Convolution& c,
                         convolution::Direction direction, const ConvolutionPlaces& places,
-                        Sequence* sequence);
+                        const EpilogueStep& epilogue, Sequence* sequence);
 
 hr_code add_depthwise(hr_request* request, const Element& element, const Convolution& c,
                       convolution::Direction direction, const ConvolutionPlaces& places,

@@ -1,4 +1,4 @@
-// The geometry of a window as kernels take it: `window` of sources/window.cl.
+// The geometry of a window as kernels take it: `window` of sources/convolution/window.cl.
 #ifndef HEADRACE_OPENCL_OPS_CONVOLUTION_WINDOW_ARGUMENT_HPP
 #define HEADRACE_OPENCL_OPS_CONVOLUTION_WINDOW_ARGUMENT_HPP
 
@@ -18,10 +18,22 @@ struct WindowArgument {
 
 // Of a window in two dimensions over x [.., in_pitch] that makes y [.., out_pitch].
 inline WindowArgument window_argument(const Window& w, int64_t in_pitch, int64_t out_pitch) {
-  return {int32_t(w.batch),     int32_t(w.in[0]),       int32_t(w.in[1]),     int32_t(in_pitch),
-          int32_t(w.out[0]),    int32_t(w.out[1]),      int32_t(out_pitch),   1,
-          1,                    int32_t(w.size[0]),     int32_t(w.size[1]),   int32_t(w.stride[0]),
-          int32_t(w.stride[1]), int32_t(w.low[0]),      int32_t(w.low[1]),    int32_t(w.dilation[0]),
+  return {int32_t(w.batch),
+          int32_t(w.in[0]),
+          int32_t(w.in[1]),
+          int32_t(in_pitch),
+          int32_t(w.out[0]),
+          int32_t(w.out[1]),
+          int32_t(out_pitch),
+          1,
+          1,
+          int32_t(w.size[0]),
+          int32_t(w.size[1]),
+          int32_t(w.stride[0]),
+          int32_t(w.stride[1]),
+          int32_t(w.low[0]),
+          int32_t(w.low[1]),
+          int32_t(w.dilation[0]),
           int32_t(w.dilation[1])};
 }
 

@@ -1,8 +1,8 @@
 // Cast between numbers and bool.
+#include "codegen/elementwise.hpp"
 #include "launch/launch.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
 
 namespace hr::cl {
 namespace {

@@ -1,9 +1,9 @@
 // _FusedElementwise runs a program of elementwise ops in one kernel; _FusedReduction also reduces
 // the program's result over the last dimensions.
+#include "codegen/elementwise.hpp"
+#include "codegen/fold_text.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
-#include "ops/reduction/fold_text.hpp"
 
 namespace hr::cl {
 namespace {

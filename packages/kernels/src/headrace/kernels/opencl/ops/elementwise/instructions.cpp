@@ -2,21 +2,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "codegen/elementwise.hpp"
+#include "codegen/op_program.hpp"
 #include "launch/launch.hpp"
 #include "library/constraints.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
-#include "ops/elementwise/op_program.hpp"
 
 namespace hr::cl {
 namespace {
-
-// The op's instruction over all inputs, in the order of the signature.
-hr_code plan_instruction(hr_request* r) {
-  const fused::Program program = program_of_op(r->node);
-  return plan_elementwise(r, element_of(program, r->node->input_dtypes, r->node->n_inputs));
-}
 
 hr_code prepare_one(void*, hr_request* r) {
   HR_APPLY_RULE(unchanged, r);
@@ -78,7 +72,6 @@ constexpr KernelRegistration comparison(const char* op) {
 HR_KERNELS = {
     one("Neg", NUMBERS),
     one("Abs", NUMBERS),
-    one("Relu", NUMBERS),
     one("Square", NUMBERS),
     one("Sign", NUMBERS),
     one("Sqrt", FLOATS),
@@ -91,11 +84,6 @@ HR_KERNELS = {
     one("Sigmoid", FLOATS),
     one("Reciprocal", FLOATS),
     one("Inv", FLOATS),
-    one("Relu6", FLOATS),
-    one("Elu", FLOATS),
-    one("Selu", FLOATS),
-    one("Softsign", FLOATS),
-    one("Softplus", FLOATS),
     one("Erf", FLOATS),
     one("Erfc", FLOATS),
     one("Floor", FLOATS),
@@ -104,7 +92,6 @@ HR_KERNELS = {
     one("Round", FLOATS),
     one("Sin", FLOATS),
     one("Cos", FLOATS),
-    one("LeakyRelu", FLOATS),
     one("LogicalNot", nullptr),
     predicate("IsNan"),
     predicate("IsInf"),
@@ -131,13 +118,6 @@ HR_KERNELS = {
     comparison("GreaterEqual"),
     kernel("Equal", NUMBERS "|bool", prepare_equality<true>),
     kernel("NotEqual", NUMBERS "|bool", prepare_equality<false>),
-    gradient("ReluGrad"),
-    gradient("Relu6Grad"),
-    gradient("LeakyReluGrad"),
-    gradient("EluGrad"),
-    gradient("SeluGrad"),
-    gradient("SoftplusGrad"),
-    gradient("SoftsignGrad"),
     gradient("SigmoidGrad"),
     gradient("TanhGrad"),
     gradient("SqrtGrad"),

@@ -1,10 +1,10 @@
 // Elementwise ops that programs do not contain: Tan, Asin, FloorMod, Xlogy, ...
 #include <cstring>
 
+#include "codegen/elementwise.hpp"
 #include "library/constraints.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
 
 namespace hr::cl {
 namespace {

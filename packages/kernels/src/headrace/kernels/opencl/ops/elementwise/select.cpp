@@ -1,9 +1,9 @@
 // Select and SelectV2.
+#include "codegen/copied_types.hpp"
+#include "codegen/elementwise.hpp"
+#include "codegen/op_program.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
-#include "ops/elementwise/op_program.hpp"
-#include "text/copied_types.hpp"
 
 namespace hr::cl {
 namespace {

@@ -1,17 +1,17 @@
-// Gathers rows by index: Gather, GatherV2, GatherNd, ResourceGather; and OneHot.
+// Gathers rows by index: Gather, GatherV2, GatherNd, ResourceGather.
 //
 // Indices are in memory of the device, so none can be reported as out of range: such rows are
 // zeros.
 #include <algorithm>
 
+#include "codegen/copied_types.hpp"
+#include "codegen/element.hpp"
 #include "launch/launch.hpp"
 #include "library/constraints.hpp"
 #include "library/dtype_names.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/slots.hpp"
-#include "text/copied_types.hpp"
-#include "text/element.hpp"
 
 namespace hr::cl {
 namespace {
@@ -209,42 +209,6 @@ hr_code prepare_gather_nd(void*, hr_request* r) {
   return HR_OK;
 }
 
-// ---- OneHot -------------------------------------------------------------------------------------
-
-struct OneHotPlan {
-  const Kernel* kernel;
-  Grid grid;
-  int64_t n, depth, inner, per_item;
-};
-
-hr_code compute_one_hot(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                        hr_tensor* const* out, void*) {
-  const auto& p = *static_cast<const OneHotPlan*>(plan);
-  if (p.n == 0) return HR_OK;
-  return launch(ctx, *p.kernel, p.grid, In{in[0]->data}, In{in[2]->data}, In{in[3]->data},
-                Out{out[0]->data}, p.n, p.depth, p.inner, p.per_item);
-}
-
-hr_code prepare_one_hot(void*, hr_request* r) {
-  HR_APPLY_RULE(one_hot, r);
-  const hr_tensor *x = r->inputs[0], *y = r->outputs[0];
-  const int64_t axis = axis_of(hr_attr_int(r->node, "axis", -1), y->rank);
-  OneHotPlan p{};
-  p.n = hr_elements(y);
-  p.depth = int_at(r->inputs[1], 0);
-  p.inner = std::max<int64_t>(1, product(x->dims, int32_t(axis), x->rank));
-  const RowGrid rows = grid_of(device_of(r).traits, p.n, 1);
-  p.grid = rows.grid;
-  p.per_item = rows.per_item;
-  std::string error;
-  p.kernel = find_kernel(device_of(r), "gather.cl", options_of(y->dtype, x->dtype, true), "one_hot",
-                         &error);
-  if (!p.kernel) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
-  keep_plan(r, new OneHotPlan(p));
-  r->compute = compute_one_hot;
-  return HR_OK;
-}
-
 }  // namespace
 
 HR_KERNELS = {
@@ -253,7 +217,6 @@ HR_KERNELS = {
     kernel("ResourceGather", "dtype=" HR_COPIED ";Tindices=" HR_INDICES, prepare_resource_gather)
         .is(HR_KERNEL_DATA_SHAPE),
     kernel("GatherNd", "Tparams=" HR_COPIED ";Tindices=" HR_INDICES, prepare_gather_nd),
-    kernel("OneHot", "T=" HR_COPIED ";TI=uint8|int32|int64", prepare_one_hot).constant(1),
 };
 
 }  // namespace hr::cl

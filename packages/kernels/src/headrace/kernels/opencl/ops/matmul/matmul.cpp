@@ -11,10 +11,17 @@
 namespace hr::cl {
 namespace {
 
-hr_code finish(hr_request* r, const Gemm& gemm) {
+hr_code finish(hr_request* r, Gemm gemm) {
   Element element;
   if (hr_code code = element_of(r, r->outputs[0]->dtype, &element)) return code;
   auto sequence = std::make_unique<Sequence>();
+  if (std::string_view(r->node->op) == "_FusedMatMul") {
+    if (hr_code code = read_epilogue_step(r, element, gemm.n, &gemm.epilogue, sequence.get()))
+      return code;
+    if (gemm.epilogue.epilogue.batch_norm)
+      return hr_request_fail(r, HR_UNIMPLEMENTED,
+                             "Fusion is not implemented: FusedBatchNorm of a matrix product");
+  }
   if (hr_code code = add_gemm(r, element, gemm, sequence.get())) return code;
   r->flops = 2.0 * double(hr_elements(r->outputs[0])) * double(gemm.k);
   return run_sequence(r, std::move(sequence));
@@ -56,15 +63,18 @@ hr_code prepare_batch_matmul(void*, hr_request* r) {
     return d < 0 || t->dims[d] == 1 ? 0 : product(t->dims, d + 1, t->rank);
   };
   for (int32_t d = 0; d < rank - 2; ++d)
-    gemm.batch.push_back({out->dims[d], between(x, d - (rank - x->rank)),
-                          between(y, d - (rank - y->rank))});
+    gemm.batch.push_back(
+        {out->dims[d], between(x, d - (rank - x->rank)), between(y, d - (rank - y->rank))});
   return finish(r, gemm);
 }
+
+HR_FUSIBLE_OPS(epilogue::fusible_ops());
 
 }  // namespace
 
 HR_KERNELS = {
     kernel("MatMul", "T=half|float|double", prepare_matmul),
+    kernel("_FusedMatMul", "T=float|double", prepare_matmul),
     kernel("BatchMatMul", "T=half|float|double", prepare_batch_matmul),
     kernel("BatchMatMulV2", "T=half|float|double", prepare_batch_matmul),
     kernel("BatchMatMulV3", "Ta=half;Tb=half;Tout=half", prepare_batch_matmul),

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "codegen/elementwise.hpp"
+#include "codegen/reduction.hpp"
 #include "library/attributes.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/elementwise/elementwise.hpp"
-#include "ops/reduction/reduction.hpp"
 
 namespace hr::cl {
 namespace {

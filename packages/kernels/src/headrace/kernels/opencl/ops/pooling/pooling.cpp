@@ -26,8 +26,8 @@ hr_code add_pooling(hr_request* r, const Element& e, Kind kind, const Window& wi
   const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(window, window.channels, window.channels);
   const Kernel* kernel;
-  if (hr_code code =
-          find(r, cpu ? "pool_cpu.cl" : "pool_gpu.cl", e.define, function_of(kind), &kernel))
+  if (hr_code code = find(r, cpu ? "pooling/pool_cpu.cl" : "pooling/pool_gpu.cl", e.define,
+                          function_of(kind), &kernel))
     return code;
   const bool backward = !pooling::is_forward(kind);
   const int64_t lines = window.batch * (backward ? window.in[0] : window.out[0]);

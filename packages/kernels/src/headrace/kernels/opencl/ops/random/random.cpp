@@ -1,12 +1,12 @@
 // Random ops: uniform, normal and truncated normal, with the CPU library's streams.
 #include <algorithm>
 
+#include "codegen/element.hpp"
 #include "launch/launch.hpp"
 #include "library/constraints.hpp"
 #include "library/random/random_state.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "text/element.hpp"
 
 namespace hr::cl {
 namespace {
@@ -54,7 +54,8 @@ template <Way way, bool stateless> hr_code prepare_fill(void*, hr_request* r) {
   const int64_t blocks = (plan.n + per_block - 1) / per_block;
   plan.per_item = 1;
   if (device.traits.is_cpu)
-    plan.per_item = std::max<int64_t>(2048, blocks / (8 * device.traits.compute_units) + 1);
+    plan.per_item =
+        std::max<int64_t>(2048, (blocks / (8 * device.traits.compute_units) + 64) / 64 * 64);
   plan.grid = Grid::of(size_t((blocks + plan.per_item - 1) / plan.per_item),
                        device.traits.is_cpu ? 1 : kGroup);
   std::string error;

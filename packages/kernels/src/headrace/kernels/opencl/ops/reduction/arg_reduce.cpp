@@ -1,11 +1,11 @@
 // ArgMax and ArgMin: the index of the first extreme along a dimension.
 #include <cstring>
 
+#include "codegen/element.hpp"
+#include "codegen/reduction.hpp"
 #include "library/constraints.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "ops/reduction/reduction.hpp"
-#include "text/element.hpp"
 
 namespace hr::cl {
 namespace {
