@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,14 +9,14 @@ from pathlib import Path
 import pytest
 from opencl_children import PRELUDE, Run, environment, run_child
 
-# A training step from the import on: its time, its loss, and the programs it compiled.
+# Training steps from the import on: their time, the last loss, and the programs compiled.
 TRAIN = """
 import time
-start = time.perf_counter()
+start = time.process_time()
 import opencl_networks as networks
 from headrace.kernels import opencl
 loss = networks.losses("perceptron", "/gpu:0", 3)[-1]
-print(time.perf_counter() - start, loss, opencl.builds_from_source())
+print(time.process_time() - start, loss, opencl.builds_from_source())
 """
 
 
@@ -53,8 +52,8 @@ def test_a_second_start_compiles_nothing_and_is_ready_in_a_second(run: Run) -> N
         (run(TRAIN).split() for _ in range(3)), key=lambda printed: float(printed[0])
     )
     assert compiled == "0"
-    # On a busy machine the processor, not the compiler, is what a start waits for.
-    assert float(ready) < max(1.0, 0.5 * os.getloadavg()[0])
+    # Time of the processor: what else runs on the machine does not count.
+    assert float(ready) < 1.0
 
 
 # What a program sees without OpenCL: no devices, and its results.
