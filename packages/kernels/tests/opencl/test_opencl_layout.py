@@ -15,8 +15,8 @@ OPENCL = PACKAGE / "src" / "headrace" / "kernels" / "opencl"
 LIBRARY = OPENCL.parent / "library"
 # Each includes only those before it, and library/.
 FOLDERS = [
-    "api", "memory", "device", "programs", "launch", "codegen", "discovery", "tuning", "gemm", "table",
-    "ops", ".",
+    "api", "memory", "device", "programs", "launch", "codegen", "discovery", "tuning", "gemm",
+    "table", "ops", ".",
 ]  # fmt: skip
 CPP = (".cpp", ".hpp")
 
