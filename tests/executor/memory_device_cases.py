@@ -349,9 +349,7 @@ def test_an_allocation_that_fails_is_an_error_with_the_holders(devices: list[Fak
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["early", "late"])
-def test_a_launch_that_fails_is_an_error_of_its_step(
-    devices: list[FakeDevice], late: bool
-) -> None:
+def test_a_launch_that_fails_is_an_error_of_its_step(devices: list[FakeDevice], late: bool) -> None:
     def fail(device: FakeDevice, n: int) -> None:
         device.fail_launch_after(n, late)
 

@@ -13,9 +13,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent / "plain_device"
 PRELUDE = "import numpy as np\nimport headrace.graph as hr\n"
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="it maps memory as on Linux"
-)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it maps memory as on Linux")
 
 
 @pytest.fixture(scope="module")

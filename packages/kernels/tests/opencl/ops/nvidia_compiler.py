@@ -24,6 +24,7 @@ _DEVICE = {
     "HR_HAS_INT64_ATOMICS": 1,
     "HR_IS_CPU": 0,
     "HR_NVIDIA": 1,
+    "HR_ASM": "__asm__",  # as clang spells it in OpenCL C
 }
 
 

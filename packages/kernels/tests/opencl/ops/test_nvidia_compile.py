@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(_missing is not None, reason=str(_missing))
 
 LOCAL_MEMORY = 48 * 1024  # that an OpenCL work-group can have there
 TILES = (128, 64, 32)
+LARGE = {"TILE": 128, "ALIGNED": 1}
 
 PROGRAMS = [
     *(
@@ -31,6 +32,12 @@ PROGRAMS = [
         ("convolution/conv_filter_gpu.cl", {"TILE": tile, "ALIGNED": aligned})
         for tile in TILES
         for aligned in (1, 0)
+    ),
+    *(
+        ("gemm/gemm_gpu.cl", {**LARGE, "TRANSPOSE_A": a, "TRANSPOSE_B": b, "STAGES": 4, **more})
+        for a in (0, 1)
+        for b in (0, 1)
+        for more in ({"ASYNC": 1}, {"ASYNC": 1, "TF32": 1})
     ),
     (
         "gemm/gemm_gpu.cl",
@@ -71,10 +78,18 @@ def test_programs_compile_without_spills_and_fit_into_local_memory(
     "file", ["gemm/gemm_gpu.cl", "convolution/conv_gpu.cl", "convolution/conv_filter_gpu.cl"]
 )
 def test_tiles_are_moved_in_vectors(file: str, tmp_path: Path) -> None:
-    defines = {"TILE": 128, "ALIGNED": 1, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "TO_INPUT": 0}
+    defines = {**LARGE, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "TO_INPUT": 0}
     compiled = nvidia_compiler.compile(file, defines, tmp_path)
     assert compiled.count(r"fma\.rn\.f32") >= 8 * 8 * 8  # all of a slice, unrolled
     assert compiled.count(r"ld\.shared\.v4") == 4 * 8  # and no other loads from there
     assert compiled.count(r"ld\.shared\.f32") == 0
     assert compiled.count(r"ld\.global(\.nc)?\.v4") >= 4
     assert compiled.count(r"st\.global\.v4") == 2 * 8
+
+
+def test_copies_in_the_background_and_tensor_cores_are_used(tmp_path: Path) -> None:
+    defines = {**LARGE, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0, "ASYNC": 1, "STAGES": 4, "TF32": 1}
+    compiled = nvidia_compiler.compile("gemm/gemm_gpu.cl", defines, tmp_path)
+    assert compiled.count(r"cp\.async\.cg") >= 4
+    assert compiled.count(r"mma\.sync\.aligned\.m16n8k8") == 16
+    assert compiled.count(r"fma\.rn\.f32") == 0

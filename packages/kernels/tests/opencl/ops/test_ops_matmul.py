@@ -14,7 +14,7 @@ from headrace.formats.errors import InvalidArgumentError
 DTYPES = ["float32", "float64", "float16"]
 FLAGS = [(False, False), (True, False), (False, True), (True, True)]
 
-# Tiles full and cut, one vector and two, several blocks of k, packed panels, sums in parts.
+# Full and cut tiles, one vector and two, several blocks of k, packed panels, sums in parts.
 SIZES = [
     (1, 1, 1),
     (1, 512, 784),

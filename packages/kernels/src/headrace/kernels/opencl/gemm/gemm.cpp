@@ -1,7 +1,9 @@
 #include "gemm/gemm.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include "gemm/tiles.hpp"
@@ -92,10 +94,10 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTil
                     bool packed, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t panels = divide_up(g.n, tile.columns(e)), tiles = divide_up(g.m, tile.rows);
-  const int64_t parts =
+  const int64_t wanted =
       !may_be_cut(e, g) ? 1
                         : parts_of(device_of(r), panels * tiles * products, g.k, 2 * tile.depth);
-  const int64_t part_k = divide_up(g.k, parts);
+  const int64_t part_k = divide_up(g.k, wanted), parts = divide_up(g.k, part_k);
   const std::string defines = tile.defines(e) + (packed ? " -DPACKED" : "");
   const Kernel* gemm;
   if (hr_code code = find(r, "gemm/gemm_cpu.cl", defines + g.epilogue.defines(), "gemm", &gemm))
@@ -133,16 +135,17 @@ hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTil
                     bool aligned, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t columns = divide_up(g.n, tile.side), rows = divide_up(g.m, tile.side);
-  const int64_t parts = products > 1 || !may_be_cut(e, g)
-                            ? 1
-                            : parts_of(device_of(r), columns * rows, g.k, 16 * tile.slice);
-  const int64_t part_k = divide_up(divide_up(g.k, parts), tile.slice) * tile.slice;
+  const int64_t wanted = products > 1 || !may_be_cut(e, g)
+                             ? 1
+                             : parts_of(device_of(r), columns * rows, g.k, 16 * tile.slice);
+  const int64_t part_k = divide_up(divide_up(g.k, wanted), tile.slice) * tile.slice;
+  const int64_t parts = divide_up(g.k, part_k);
   const std::string transposes = std::string(" -DTRANSPOSE_A=") + (g.transpose_a ? "1" : "0") +
                                  " -DTRANSPOSE_B=" + (g.transpose_b ? "1" : "0");
   // Two groups of the largest tile fit a multiprocessor if an item has 128 registers at most.
   const bool limited = device_of(r).traits.nvidia && tile.side == 128;
-  const std::string defines = tile.defines(e, aligned) + transposes + g.epilogue.defines() +
-                              (limited ? " -cl-nv-maxrregcount=128" : "");
+  const std::string defines = tile.defines(e, aligned) + tile.more + transposes +
+                              g.epilogue.defines() + (limited ? " -cl-nv-maxrregcount=128" : "");
   const Kernel* gemm;
   if (hr_code code = find(r, "gemm/gemm_gpu.cl", defines, "gemm", &gemm)) return code;
   const int64_t size = g.m * g.n;
@@ -178,6 +181,12 @@ TunedWork work_of(const Element& e, const Gemm& g) {
   return work;
 }
 
+// Whether products of float may round their operands to TF32: only if somebody asks for it.
+bool allows_tf32() {
+  static const char* const value = std::getenv("HEADRACE_OPENCL_TF32");
+  return value && std::string_view(value) == "1";
+}
+
 // Appends the variant that is the fastest here. The first is the built-in choice.
 hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s) {
   const Device& device = device_of(r);
@@ -205,7 +214,7 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
     const bool aligned = is_aligned(gemm);
     const GpuTile first = gpu_tile(device, e, aligned, gemm.m, gemm.n, products);
     auto variant = [&](const GpuTile& tile) {
-      variants.emplace_back(std::to_string(tile.side),
+      variants.emplace_back(std::to_string(tile.side) + tile.more,
                             [r, &e, tile, aligned](const Gemm& g, Sequence* to) {
                               return add_for_gpu(r, e, g, tile, aligned, to);
                             });
@@ -213,6 +222,14 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
     variant(first);
     for (const GpuTile& tile : kGpuTiles)
       if (tile.side != first.side && tile.suits(e, aligned)) variant(tile);
+    const GpuTile& largest = kGpuTiles[0];
+    if (device.traits.nvidia && largest.suits(e, aligned) && e.bytes == 4) {
+      GpuTile tile = largest;
+      tile.more = " -DASYNC=1 -DSTAGES=4";
+      variant(tile);
+      tile.more = " -DTF32=1 -DASYNC=1 -DSTAGES=4";
+      if (allows_tf32()) variant(tile);
+    }
   }
   size_t chosen = 0;
   if (products == 1 && e.bytes == 4) {

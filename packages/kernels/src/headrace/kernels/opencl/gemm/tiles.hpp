@@ -60,6 +60,7 @@ struct GpuTile {
   int64_t side;
   int64_t slice;  // TK
   int64_t items;
+  const char* more = "";  // defines of variants for some GPUs
 
   // The largest needs too many registers for double, and for elements that are moved one by one.
   bool suits(const Element& e, bool aligned) const {

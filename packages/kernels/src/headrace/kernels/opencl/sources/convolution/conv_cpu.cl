@@ -7,8 +7,8 @@
 // INSIDE, for few channels: no tap is outside (the image comes padded), and an element of a window
 // lies at a distance from the pixel that is the same for all pixels.
 
-#include "gemm/cpu_block.cl"
 #include "convolution/window.cl"
+#include "gemm/cpu_block.cl"
 
 #define TAPS 128  // in scratch at a time
 #define OUTSIDE (-(1 << 29))
@@ -28,7 +28,8 @@ typedef struct {
 
 // Grid: column panels, row tiles, groups times phases.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
-    HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w, int rows EPILOGUE_PARAMETERS) {
+    HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w,
+    int rows EPILOGUE_PARAMETERS) {
   EPILOGUE_INPUTS;
   HR_INPUT(T, all_from);
   HR_INPUT(T, all_filter);
@@ -48,7 +49,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
   const int group = get_group_id(2) / phases, phase = get_group_id(2) % phases;
   const int phase_y = phase / w.stride_w, phase_x = phase % w.stride_w;
   const int step_h = w.stride_h, step_w = w.stride_w;  // between the pixels of a phase
-  const int walk_h = 1, walk_w = 1;                // of the operand, for one of them
+  const int walk_h = 1, walk_w = 1;                    // of the operand, for one of them
   const int origin_h = 0, origin_w = 0;
 #else
   const int group = get_group_id(2), phase_y = 0, phase_x = 0, step_h = 1, step_w = 1;
@@ -75,8 +76,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
       pixels[i].y = y * walk_h + origin_h;
       pixels[i].x = x * walk_w + origin_w;
       pixels[i].from = (((long)n * w.in_h + pixels[i].y) * w.in_w + pixels[i].x) * w.in_pitch;
-      pixels[i].to =
-          (((long)n * w.out_h + y * step_h + phase_y) * w.out_w + x * step_w + phase_x) * w.out_pitch;
+      pixels[i].to = (((long)n * w.out_h + y * step_h + phase_y) * w.out_w + x * step_w + phase_x) *
+                     w.out_pitch;
       if (++x == wide) {
         x = 0;
         if (++y == high) y = 0, ++n;
@@ -143,8 +144,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
         const int t1 = min(n_taps, t0 + at_once);
         for (int t = t0; t < t1; ++t) {
 #ifdef TO_INPUT
-          pack_columns(filter + ((long)taps[t].filter * w.columns * w.in_pitch + c0), w.in_pitch, deep,
-                       width, panel + (t - t0) * deep * NR);
+          pack_columns(filter + ((long)taps[t].filter * w.columns * w.in_pitch + c0), w.in_pitch,
+                       deep, width, panel + (t - t0) * deep * NR);
 #else
           pack_rows(filter + ((long)taps[t].filter * w.depth + c0) * w.out_pitch, w.out_pitch, deep,
                     width, panel + (t - t0) * deep * NR);
@@ -190,9 +191,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
 }
 
 // Copies an image into one that is larger by zeros, or smaller. Grid: lines of the result.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pad_image(
-    HR_IN(T, image), HR_OUT(T, padded), int in_h, int in_w, int depth, int out_h, int out_w,
-    int low_h, int low_w) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pad_image(HR_IN(T, image),
+                                                                       HR_OUT(T, padded), int in_h,
+                                                                       int in_w, int depth,
+                                                                       int out_h, int out_w,
+                                                                       int low_h, int low_w) {
   HR_INPUT(T, image);
   HR_OUTPUT(T, padded);
   const int line = get_group_id(0), y = line % out_h - low_h;

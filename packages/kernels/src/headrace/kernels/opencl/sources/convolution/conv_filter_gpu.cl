@@ -1,10 +1,11 @@
 // The gradient of a filter for GPUs, as a product whose first operand is read out of the image:
-// filter[taps * depth, columns] = window of x transposed [taps * depth, pixels] * y[pixels, columns].
+// filter[taps * depth, columns] = window of x transposed [taps * depth, pixels] * y[pixels,
+// columns].
 //
 // ALIGNED: depth, columns and both pitches are multiples of four.
 
-#include "gemm/gpu_elements.cl"
 #include "convolution/window.cl"
+#include "gemm/gpu_elements.cl"
 
 #define A_ALONG_K 0
 #define B_ALONG_K 0
@@ -19,8 +20,8 @@ typedef struct {
 typedef struct {
   window w;
   reader x, y;
-  int row;               // of a: (tap, channel)
-  int k, last;           // pixels
+  int row;      // of a: (tap, channel)
+  int k, last;  // pixels
   int tap_y, tap_x, channel;
   int column;
   place a_at, b_at;

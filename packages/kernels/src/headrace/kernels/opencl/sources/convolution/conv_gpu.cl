@@ -1,13 +1,15 @@
 // Convolution for GPUs as a product whose first operand is read out of the image (implicit GEMM):
 //
 //   forward       y[pixel, columns] = window of x [pixel, taps * depth] * filter[.., columns]
-//   TO_INPUT = 1  x[pixel, columns] = window of y [pixel, taps * depth] * filter transposed, for the
-//                 pixels of one phase (position modulo the stride): all of a phase meet the same taps
+//   TO_INPUT = 1  x[pixel, columns] = window of y [pixel, taps * depth] * filter transposed, for
+//   the
+//                 pixels of one phase (position modulo the stride): all of a phase meet the same
+//                 taps
 //
 // ALIGNED: depth, columns and both pitches are multiples of four.
 
-#include "gemm/gpu_elements.cl"
 #include "convolution/window.cl"
+#include "gemm/gpu_elements.cl"
 
 #define A_ALONG_K 1
 #define B_ALONG_K TO_INPUT
@@ -33,9 +35,9 @@ static inline taps taps_of_phase(int phase, int low, int dilation, int stride, i
 
 // One row of a: a pixel, whose windows' elements come in the order [y, x, channel].
 typedef struct {
-  reader image;  // of the pixel's group
-  int inside;    // whether the row exists
-  int y, x;      // of the pixel's tap (0, 0)
+  reader image;        // of the pixel's group
+  int inside;          // whether the row exists
+  int y, x;            // of the pixel's tap (0, 0)
   int move_y, move_x;  // from one tap to the next
   int ky, kx, c;       // where in the window
 } window_row;
@@ -65,16 +67,16 @@ static inline void advance_window(int* ky, int* kx, int* c, int depth, int taps_
 
 static inline real at_window(const operand* o, int ky, int kx, int c) {
   const int y = o->row.y + ky * o->row.move_y, x = o->row.x + kx * o->row.move_x;
-  const bool inside = o->row.inside && ky < o->taps_h && y >= 0 && y < o->w.in_h && x >= 0 &&
-                      x < o->w.in_w;
+  const bool inside =
+      o->row.inside && ky < o->taps_h && y >= 0 && y < o->w.in_h && x >= 0 && x < o->w.in_w;
   return inside ? LOAD1(o->row.image, ((long)y * o->w.in_w + x) * o->w.in_pitch + c) : (real)0;
 }
 
 static inline real4 load_a(const operand* o) {
 #if ALIGNED
   const int y = o->row.y + o->row.ky * o->row.move_y, x = o->row.x + o->row.kx * o->row.move_x;
-  const bool inside = o->row.inside && o->row.ky < o->taps_h && y >= 0 && y < o->w.in_h && x >= 0 &&
-                      x < o->w.in_w;
+  const bool inside =
+      o->row.inside && o->row.ky < o->taps_h && y >= 0 && y < o->w.in_h && x >= 0 && x < o->w.in_w;
   return inside ? LOAD4(o->row.image + (((long)y * o->w.in_w + x) * o->w.in_pitch + o->row.c))
                 : (real4)(0);
 #else
@@ -123,7 +125,8 @@ static inline real4 load_b(const operand* o) {
 #if ALIGNED
   const bool inside = o->row.ky < o->taps_h && o->column < o->w.columns;
   return inside ? LOAD4(o->filter +
-                        (filter_tap(o, o->row.ky, o->row.kx) * o->w.columns * o->w.in_pitch + o->row.c))
+                        (filter_tap(o, o->row.ky, o->row.kx) * o->w.columns * o->w.in_pitch +
+                         o->row.c))
                 : (real4)(0);
 #else
   int ky = o->row.ky, kx = o->row.kx, c = o->row.c;
@@ -146,8 +149,8 @@ static inline void advance_b(operand* o) {}
 #include "gemm/gpu_multiply.cl"
 
 // Grid: tiles of pixels, tiles of columns, groups times phases.
-TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to), window w
-                    EPILOGUE_PARAMETERS) {
+TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
+                    window w EPILOGUE_PARAMETERS) {
   EPILOGUE_INPUTS;
   HR_INPUT(T, all_from);
   HR_INPUT(T, all_filter);
@@ -215,8 +218,8 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
       if (i >= m) continue;
       const int n = i / (high * wide), y = i / wide % high * step_h + phase_y,
                 x = i % wide * step_w + phase_x;
-      writer to = all_to + ((((long)n * w.out_h + y) * w.out_w + x) * w.out_pitch +
-                            group * w.columns);
+      writer to =
+          all_to + ((((long)n * w.out_h + y) * w.out_w + x) * w.out_pitch + group * w.columns);
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
         store_four(result.at[4 * h + r][g], to, j0 + ITEM_COLUMN(g), w.columns, &e);

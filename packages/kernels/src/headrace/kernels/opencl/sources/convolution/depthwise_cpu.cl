@@ -1,8 +1,8 @@
 // Depthwise convolution for CPUs, each output channel c * MULTIPLIER + m from input channel c, and
 // its gradients. Channels lie in the lanes of vectors.
 
-#include "gemm/cpu_lanes.cl"
 #include "convolution/window.cl"
+#include "gemm/cpu_lanes.cl"
 
 #ifndef MULTIPLIER
 #define MULTIPLIER 1
@@ -93,8 +93,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void depthwise(HR_IN(T, 
 }
 
 // The gradient of x; in and out are x and y as above. Grid: lines of x.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void depthwise_to_input(
-    HR_IN(T, filter), HR_IN(T, y), HR_OUT(T, x), window w) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void depthwise_to_input(HR_IN(T, filter),
+                                                                                HR_IN(T, y),
+                                                                                HR_OUT(T, x),
+                                                                                window w) {
   HR_INPUT(T, filter);
   HR_INPUT(T, y);
   HR_OUTPUT(T, x);

@@ -1,8 +1,8 @@
 // Depthwise convolution for GPUs, each output channel c * MULTIPLIER + m from input channel c, and
 // its gradients: one result for each work item, channels next to each other.
 
-#include "gemm/gpu_elements.cl"
 #include "convolution/window.cl"
+#include "gemm/gpu_elements.cl"
 
 #ifndef MULTIPLIER
 #define MULTIPLIER 1
@@ -78,7 +78,8 @@ ITEMWISE void depthwise_to_filter(HR_IN(T, x), HR_IN(T, y), HR_OUT(T, filter), w
   for (int line = begin; line < end; ++line) {
     const int iy = line % w.out_h * w.stride_h + top;
     if (iy < 0 || iy >= w.in_h) continue;
-    reader row = x + (((long)(line / w.out_h) * w.in_h + iy) * w.in_w * w.in_pitch + j / MULTIPLIER);
+    reader row =
+        x + (((long)(line / w.out_h) * w.in_h + iy) * w.in_w * w.in_pitch + j / MULTIPLIER);
     reader grad = y + ((long)line * w.out_w * w.out_pitch + j);
     for (int ox = 0; ox < w.out_w; ++ox) {
       const int ix = ox * w.stride_w + left;

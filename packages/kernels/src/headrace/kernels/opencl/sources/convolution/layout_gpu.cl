@@ -24,7 +24,6 @@ kernel __attribute__((reqd_work_group_size(SQUARE, LINES, 1))) void transpose(HR
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int r = y; r < SQUARE; r += LINES) {
-    if (j0 + r < columns && i0 + x < rows)
-      STORE1(square[x][r], to, (long)(j0 + r) * rows + i0 + x);
+    if (j0 + r < columns && i0 + x < rows) STORE1(square[x][r], to, (long)(j0 + r) * rows + i0 + x);
   }
 }

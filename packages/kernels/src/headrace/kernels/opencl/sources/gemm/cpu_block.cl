@@ -72,17 +72,17 @@ static inline void clear(block* sum) {
 }
 
 // sum[MR][NR] += a[MR][n] * panel[n][NR]. INDEX(q): where element q of each row of `a` is.
-#define MULTIPLY(sum, a, n, panel, INDEX)                                                      \
-  for (int q = 0; q < (n); ++q) {                                                              \
-    const long index = INDEX(q);                                                               \
-    vec panel_row[NV];                                                                         \
-    _Pragma("unroll") for (int v = 0; v < NV; ++v) panel_row[v] =                              \
-        VECTOR((panel) + q * NR + v * LANES);                                                  \
-    _Pragma("unroll") for (int r = 0; r < MR; ++r) {                                           \
-      const vec element = (vec)(LOAD1((a)[r], index));                                              \
-      _Pragma("unroll") for (int v = 0; v < NV; ++v) (sum)->at[r][v] =                         \
-          fma(element, panel_row[v], (sum)->at[r][v]);                                                     \
-    }                                                                                          \
+#define MULTIPLY(sum, a, n, panel, INDEX)                                      \
+  for (int q = 0; q < (n); ++q) {                                              \
+    const long index = INDEX(q);                                               \
+    vec panel_row[NV];                                                         \
+    _Pragma("unroll") for (int v = 0; v < NV; ++v) panel_row[v] =              \
+        VECTOR((panel) + q * NR + v * LANES);                                  \
+    _Pragma("unroll") for (int r = 0; r < MR; ++r) {                           \
+      const vec element = (vec)(LOAD1((a)[r], index));                         \
+      _Pragma("unroll") for (int v = 0; v < NV; ++v) (sum)->at[r][v] =         \
+          fma(element, panel_row[v], (sum)->at[r][v]);                         \
+    }                                                                          \
   }
 
 // Writes a block to scratch, or adds it to what is there.

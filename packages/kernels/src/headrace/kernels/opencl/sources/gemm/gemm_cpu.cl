@@ -78,8 +78,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gemm(
 }
 
 // Packs b into column panels, [n / NR][k][NR]. Grid: panels, blocks of KC rows.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_b(
-    HR_IN(T, b), HR_OUT(real, packed), int n, int k, int ldb, int transpose_b) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void pack_b(HR_IN(T, b),
+                                                                    HR_OUT(real, packed), int n,
+                                                                    int k, int ldb,
+                                                                    int transpose_b) {
   HR_INPUT(T, b);
   HR_OUTPUT(real, packed);
   const int j0 = get_group_id(0) * NR, k0 = get_group_id(1) * KC;

@@ -1,6 +1,7 @@
 // c = op(a) * op(b) for GPUs. Defines: TILE; TRANSPOSE_A and TRANSPOSE_B, 0 or 1; ALIGNED, 1 if the
 // rows of all three matrices begin at multiples of four elements and all that are read four at a
-// time come in fours.
+// time come in fours. For NVIDIA's GPUs, with tiles of 128 and ALIGNED floats: ASYNC=1 copies in
+// the background; TF32=1 uses tensor cores, on rounded operands.
 
 #include "gemm/gpu_elements.cl"
 
@@ -11,10 +12,10 @@
 
 typedef struct {
   reader at;
-  long step;  // of `at`, for one slice
-  int k;      // of the vector's first element
-  int last;   // elements along k
-  int inside; // how many of four rows, or of the one row, exist
+  long step;   // of `at`, for one slice
+  int k;       // of the vector's first element
+  int last;    // elements along k
+  int inside;  // how many of four rows, or of the one row, exist
 } operand;
 
 static inline real4 load_operand(const operand* o, bool along_k) {
@@ -24,6 +25,10 @@ static inline real4 load_operand(const operand* o, bool along_k) {
 static inline void advance_operand(operand* o) {
   o->at += o->step;
   o->k += TK;
+}
+static inline reader source(const operand* o) { return o->at; }
+static inline bool exists(const operand* o, bool along_k) {
+  return o->inside > 0 && o->k < o->last;
 }
 static inline real4 load_a(const operand* a) { return load_operand(a, A_ALONG_K); }
 static inline real4 load_b(const operand* b) { return load_operand(b, B_ALONG_K); }
@@ -60,16 +65,5 @@ TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n
   sums result;
   multiply_tile(&result, &a, &b, k1 - k0, slices_a, slices_b);
   const epilogue e = EPILOGUE_OF(0);
-  writer c = all_c + (long)get_group_id(2) * m * n;
-#pragma unroll
-  for (int h = 0; h < GROUPS; ++h) {
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      const int i = i0 + ITEM_ROW(h) + r;
-      if (i >= m) continue;
-#pragma unroll
-      for (int g = 0; g < GROUPS; ++g)
-        store_four(result.at[4 * h + r][g], c + (long)i * n, j0 + ITEM_COLUMN(g), n, &e);
-    }
-  }
+  store_tile(&result, all_c + (long)get_group_id(2) * m * n, i0, j0, m, n, &e);
 }

@@ -1,35 +1,20 @@
 // The loop of gpu_tile.cl, over the operands that the including source has defined.
 
-static inline void multiply_slice(sums* result, local const real* a, local const real* b) {
-#pragma unroll
-  for (int k = 0; k < TK; ++k) {
-    real4 x[GROUPS], y[GROUPS];
-#pragma unroll
-    for (int g = 0; g < GROUPS; ++g) {
-      x[g] = *(local const real4*)(a + k * PITCH + ITEM_ROW(g));
-      y[g] = *(local const real4*)(b + k * PITCH + ITEM_COLUMN(g));
-    }
-#pragma unroll
-    for (int h = 0; h < GROUPS; ++h) {
-#pragma unroll
-      for (int g = 0; g < GROUPS; ++g) {
-        result->at[4 * h + 0][g] = fma((real4)(x[h].s0), y[g], result->at[4 * h + 0][g]);
-        result->at[4 * h + 1][g] = fma((real4)(x[h].s1), y[g], result->at[4 * h + 1][g]);
-        result->at[4 * h + 2][g] = fma((real4)(x[h].s2), y[g], result->at[4 * h + 2][g]);
-        result->at[4 * h + 3][g] = fma((real4)(x[h].s3), y[g], result->at[4 * h + 3][g]);
-      }
-    }
-  }
-}
+#if TF32
+#include "gemm/gpu_tensor.cl"
+#else
+#include "gemm/gpu_fma.cl"
+#endif
 
+#if ASYNC
+#include "gemm/gpu_async.cl"
+#else
 // The whole product: both operands stand at the tile's first slice.
-static inline __attribute__((always_inline)) void multiply_tile(sums* result, operand* a, operand* b, int length, local real* slices_a,
-                          local real* slices_b) {
-#pragma unroll
-  for (int r = 0; r < RM; ++r) {
-#pragma unroll
-    for (int g = 0; g < GROUPS; ++g) result->at[r][g] = (real4)(0);
-  }
+static inline __attribute__((always_inline)) void multiply_tile(sums* result, operand* a,
+                                                                operand* b, int length,
+                                                                local real* slices_a,
+                                                                local real* slices_b) {
+  clear_sums(result);
   put(slices_a, A_ROW, A_K, A_ALONG_K, load_a(a));
   put(slices_b, B_COLUMN, B_K, B_ALONG_K, load_b(b));
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -52,3 +37,4 @@ static inline __attribute__((always_inline)) void multiply_tile(sums* result, op
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 }
+#endif

@@ -1,16 +1,20 @@
 // The product of a TILE x TILE tile for GPUs, with RM x RM results for each work item. Slices of
-// both operands, TILE x TK, go through local memory in two buffers: one is filled while the other
-// is used.
+// both operands, TILE x TK, go through local memory in two buffers (or STAGES, in gpu_async.cl):
+// one is filled while the other is used.
 //
 // Each item moves one vector of four elements of each operand per slice. The source that includes
-// this says how: it defines A_ALONG_K and B_ALONG_K (whether the four lie along k, or along the rows
-// of a, the columns of b), TILE and ALIGNED, and after including gpu_tile.cl the type `operand` and
+// this says how: it defines A_ALONG_K and B_ALONG_K (whether the four lie along k, or along the
+// rows of a, the columns of b), TILE and ALIGNED, and after including gpu_tile.cl the type
+// `operand` and
 //
 //     real4 load_a(operand* a), load_b(operand* b)       the vector of the current slice
 //     void advance_a(operand* a), advance_b(operand* b)  goes to the next slice
 //
 // and then includes gpu_multiply.cl.
 
+#ifndef HR_ASM
+#define HR_ASM asm  // inline PTX, as NVIDIA's compiler spells it
+#endif
 #ifndef TILE
 #define TILE 128
 #endif
@@ -27,7 +31,14 @@
 #define SIDE (TILE / RM)  // items along a side
 #define ITEMS (SIDE * SIDE)
 #define GROUPS (RM / 4)  // of four rows, and of four columns, TILE / GROUPS apart
+#ifndef STAGES
+#define STAGES 2
+#endif
+#if TF32
+#define PITCH (TILE + 8)  // lanes of a warp read 4 k of 8 rows: no two of the same bank
+#else
 #define PITCH (TILE + 4)
+#endif
 
 #define TILED kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 
@@ -66,14 +77,10 @@ static inline void put(local real* slice, int row, int k, bool along_k, real4 v)
   }
 }
 
-typedef struct {
-  real4 at[RM][GROUPS];  // row, group of columns
-} sums;
-
 // Local memory must be declared in a kernel. Without the alignment, loads of vectors become scalar.
-#define LOCAL_SLICES                                                \
-  local real slices_a[2 * TK * PITCH] __attribute__((aligned(16))); \
-  local real slices_b[2 * TK * PITCH] __attribute__((aligned(16)))
+#define LOCAL_SLICES                                                     \
+  local real slices_a[STAGES * TK * PITCH] __attribute__((aligned(16))); \
+  local real slices_b[STAGES * TK * PITCH] __attribute__((aligned(16)))
 
 #include "gemm/epilogue.cl"
 
@@ -102,6 +109,17 @@ static inline void store_four(real4 v, writer row, int column, int columns, cons
   if (column + 2 < columns) STORE1(v.s2, row, column + 2);
   if (column + 3 < columns) STORE1(v.s3, row, column + 3);
 #endif
+}
+
+// The same for one result.
+static inline real finish_one(real v, int column, const epilogue* e) {
+#if SCALES
+  v *= e->scales[column];
+#endif
+#if SHIFTS
+  v += e->shifts[column];
+#endif
+  return ACTIVATE(v, real);
 }
 
 // Four elements from p, of which n exist; the others are zeros.

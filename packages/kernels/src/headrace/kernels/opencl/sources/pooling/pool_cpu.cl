@@ -1,8 +1,8 @@
 // Pooling for CPUs, with channels in the lanes of vectors. Of a window in the image's border only
 // the part inside counts.
 
-#include "gemm/cpu_lanes.cl"
 #include "convolution/window.cl"
+#include "gemm/cpu_lanes.cl"
 
 #if LANES == 16
 typedef int16 mask;
@@ -70,8 +70,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void max_pool(HR_IN(T, x
 }
 
 // Grid: lines of y.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void average_pool(HR_IN(T, x),
-                                                                          HR_OUT(T, y), window w) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void average_pool(HR_IN(T, x), HR_OUT(T, y),
+                                                                          window w) {
   HR_INPUT(T, x);
   HR_OUTPUT(T, y);
   const int line = get_group_id(0);

@@ -1,8 +1,8 @@
 // Pooling for GPUs: one result for each work item, channels next to each other. Of a window in the
 // image's border only the part inside counts.
 
-#include "gemm/gpu_elements.cl"
 #include "convolution/window.cl"
+#include "gemm/gpu_elements.cl"
 
 #define ITEMWISE kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 
@@ -50,8 +50,7 @@ ITEMWISE void average_pool(HR_IN(T, x), HR_OUT(T, y), window w) {
   const box b = window_box(w, line % w.out_h, ox);
   real sum = 0;
   for (int iy = b.y0; iy < b.y1; ++iy) {
-    for (int ix = b.x0; ix < b.x1; ++ix)
-      sum += LOAD1(image, ((long)iy * w.in_w + ix) * w.in_pitch);
+    for (int ix = b.x0; ix < b.x1; ++ix) sum += LOAD1(image, ((long)iy * w.in_w + ix) * w.in_pitch);
   }
   STORE1(sum / (real)max(1, (b.y1 - b.y0) * (b.x1 - b.x0)), y, i);
 }
