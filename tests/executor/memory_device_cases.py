@@ -364,6 +364,54 @@ def test_a_copy_that_fails_is_an_error_of_its_step(devices: list[FakeDevice], la
     assert faults(devices, fail, errors.InternalError, "copy", 12) >= 2
 
 
+def test_a_step_that_awaits_the_device_first_does_not_take_the_error_of_another(
+    devices: list[FakeDevice],
+) -> None:
+    working, ended = threading.Event(), threading.Event()
+    total = hr.Variable(np.zeros(4, np.float32))
+    other = hr.Variable(np.zeros(4, np.float32))
+
+    def wait(value: np.ndarray) -> np.ndarray:
+        working.set()
+        assert ended.wait(30.0)
+        return value
+
+    x = hr.placeholder(hr.float32, [4])
+    slow = hr.group(
+        hr.assign_add(total, hr.tanh(x)), hr.py_func(wait, [hr.ones([2], hr.float64)], hr.float64)
+    )
+    fast = hr.assign_add(other, hr.tanh(x)).op
+    failed: list[BaseException] = []
+    with hr.Session(config=SOFT) as session:
+        session.run([total.initializer, other.initializer])
+
+        def run_slow() -> None:
+            try:
+                session.run(slow, {x: np.ones(4)})
+            except errors.InternalError as error:
+                failed.append(error)
+
+        session.run(fast, {x: np.ones(4)})  # plans it
+        devices[0].fail_launch_after(0, late=True)
+        thread = threading.Thread(target=run_slow)
+        thread.start()
+        assert working.wait(30.0)
+        time.sleep(0.1)  # its launch is enqueued
+        with pytest.raises(errors.InternalError, match="a launch failed"):
+            session.run(fast, {x: np.ones(4)})
+        ended.set()
+        thread.join()
+        assert len(failed) == 1 and "a launch failed" in str(failed[0])
+        session.run(fast, {x: np.ones(4)})
+
+
+def test_variables_of_strings_stay_on_the_host() -> None:
+    v = hr.get_variable("v", initializer=np.array([b"a", b"b"], object), use_resource=True)
+    with hr.Session() as session:
+        session.run(v.initializer)
+        assert session.run(v[1:].assign([b"c"])).tolist() == [b"a", b"c"]
+
+
 def test_an_error_of_the_device_ends_every_step_that_it_may_be_of(
     devices: list[FakeDevice],
 ) -> None:

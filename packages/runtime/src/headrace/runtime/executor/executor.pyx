@@ -111,7 +111,8 @@ cdef class Execution:
 
     def __dealloc__(self):
         cdef ExecutionState* state = state_of(self)
-        end_work(state)
+        if state != NULL:    # it is null where there was no memory for it
+            end_work(state)
         del state
 
     cdef int feed(self, int number, object value) except -1:

@@ -502,7 +502,11 @@ add_own_kernels(&table)
 
 # ---- on devices with memory of their own -----------------------------------------------------------
 
-# These touch no elements: handles, buffers and shapes are the host's wherever a value is.
+# These touch no elements: handles, buffers and shapes are the host's wherever a value is. Variables
+# of strings are on the host, as all kernels that read them.
+cdef const char* DEVICE_VARIABLES = (
+    b"dtype=float|double|half|bfloat16|int8|int16|int32|int64|uint8|uint16|uint32|uint64|complex64"
+    b"|complex128|bool|qint8|quint8|qint16|quint16|qint32")
 cdef hr_kernel device_rows[32]
 cdef int n_device_rows = 0
 
@@ -515,6 +519,8 @@ cdef void add_for_devices() noexcept:
             continue
         device_rows[n_device_rows] = rows[i]
         device_rows[n_device_rows].flags |= KEEPS_SMALL_ON_HOST
+        if rows[i].flags & SESSION_CONSTANT:
+            device_rows[n_device_rows].constraint = DEVICE_VARIABLES
         if rows[i].compute == is_initialized or rows[i].compute == variable_shape:
             device_rows[n_device_rows].host_outputs = 1
         n_device_rows += 1

@@ -80,6 +80,7 @@ struct hr_device {
   /* Enqueues copies. `to` and `from` are addresses in memory of the device, or of the host.
    *
    * copy_in: `from` is read before `done` is called; with a null `done`, before copy_in returns.
+   * An error of the copy may be reported to `done` alone.
    * copy_out: `to` is complete once `done` is called, unless with an error, of work before it
    * included. The device starts at once (no flush).
    * copy_within: the ranges do not overlap.
