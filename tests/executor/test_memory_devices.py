@@ -1,6 +1,6 @@
 """Sessions over the CPU and devices with memory of their own: memory_device_cases.py.
 
-Modules: executor/device_work, memory/device_memory, memory/device_copies, memory/device_steps, kernels/device_list,
+Modules: memory/device_memory, memory/device_copies, memory/device_steps, kernels/device_list,
 kernels/copy_kernels, passes/memory_copies, executor/device_work, executor/executor,
 executor/executor_segments.
 """
