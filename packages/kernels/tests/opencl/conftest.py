@@ -13,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 os.environ.setdefault("HEADRACE_OPENCL_DEVICES", "all")
+# Each worker of pytest has a core: PoCL's threads would take those of other tests.
+os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", "1")
 _cache = tempfile.TemporaryDirectory(prefix="headrace_opencl_cache_")
 # tox keeps the compiled programs for its next run.
 os.environ["HEADRACE_CACHE_DIR"] = os.environ.get("HEADRACE_TEST_OPENCL_CACHE") or _cache.name
