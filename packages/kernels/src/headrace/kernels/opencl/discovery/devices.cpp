@@ -1,6 +1,7 @@
 #include "discovery/devices.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,8 @@ struct Found {
   std::mutex mutex;
   std::vector<std::string> problems;
 
+  struct Nothing {};
+  explicit Found(Nothing) {}
   Found() {
     const std::vector<Candidate> candidates = list_candidates(&problems);
     for (const Candidate* candidate : select_candidates(candidates, request(), &problems)) {
@@ -51,12 +54,18 @@ struct Found {
 };
 
 std::mutex found_mutex;
-Found* found_once = nullptr;  // never freed: threads outlive destructors
+std::atomic<Found*> found_once{nullptr};  // never freed: threads outlive destructors
 
+// In a child of a fork what its parent had found is lost, and another thread of the parent may have
+// held the lock.
 Found& found() {
+  static Found* const nothing = new Found(Found::Nothing{});
+  Found* all = found_once.load();
+  if (devices_are_lost()) return all ? *all : *nothing;
+  watch_forks();
   const std::lock_guard<std::mutex> hold(found_mutex);
-  if (!found_once) found_once = new Found;
-  return *found_once;
+  if (!found_once.load()) found_once.store(new Found);
+  return *found_once.load();
 }
 
 }  // namespace
@@ -85,8 +94,9 @@ std::vector<Report> examine(std::vector<std::string>* problems) {
 void finish_all() {
   if (devices_are_lost()) return;
   const std::lock_guard<std::mutex> hold(found_mutex);
-  if (!found_once) return;
-  for (hr_device* device : found_once->devices) static_cast<Device*>(device)->stream.finish();
+  Found* const all = found_once.load();
+  if (!all) return;
+  for (hr_device* device : all->devices) static_cast<Device*>(device)->stream.finish();
 }
 
 }  // namespace hr::cl

@@ -30,8 +30,7 @@ std::string device_options(const Traits& traits) {
 std::string all_options(const Traits& traits, const std::string& options) {
   const bool has_version = options.find("-cl-std=") != std::string::npos;
   // Without warnings, which PoCL would print on the standard error of the program.
-  return "-w " + std::string(has_version ? "" : "-cl-std=CL1.2 ") + options +
-         device_options(traits);
+  return (has_version ? "" : "-cl-std=CL1.2 ") + options + device_options(traits) + " -w";
 }
 
 // All that decides what the compiler makes.
