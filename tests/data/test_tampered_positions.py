@@ -67,8 +67,8 @@ def copied(source: Any, target: Any) -> Any:
 def restored_after(n: int, dataset: Any, other: Any, patience_s: float = 0.0) -> None:
     """Reads n elements of a dataset, and goes on with the other at that position.
 
-    A stage with a thread of its own holds elements only some time after the first one was asked
-    for: the position is saved again and again for `patience_s` seconds.
+    A stage with a thread of its own fills its buffer only some time after the first request: the
+    position is saved again until `patience_s` seconds have passed.
     """
     iterator = dataset.make_initializable_iterator()
     target = other.make_initializable_iterator()

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linked_tasks import DEVICES, PLANES, TASKS, LinkedTasks
-from programs_over_tasks import compare_with_one_device
+from programs_over_tasks import compare_with_one_device, nested_loops
 from random_programs import Program, programs
 from worker_steps import scattered
 
@@ -47,25 +47,9 @@ def test_random_programs_under_random_placements(
     compare_with_one_device(program, lambda graph: LinkedTasks(scattered(graph, placement), plane))
 
 
-def _loops() -> list[hr.Tensor]:
-    """Nested loops with branches and constants from outside, and their gradients."""
-    x = hr.constant([0.3, -0.4])
-    w = hr.constant([1.1, 0.7])
-
-    def inner(j: Any, b: Any) -> tuple[Any, Any]:
-        return j + 1, hr.cond(hr.equal(j % 2, 0), lambda: hr.tanh(b * w), lambda: b + w * 0.1)
-
-    def outer(i: Any, a: Any) -> tuple[Any, Any]:
-        return i + 1, hr.while_loop(lambda j, _: j < i, inner, [0, a + x])[1]
-
-    y = hr.while_loop(lambda i, _: i < 4, outer, [0, x])[1]
-    none = hr.while_loop(lambda i, _: i < 0, outer, [0, x])[1]
-    return [y, none, *hr.gradients(hr.reduce_sum(y), [x, w])]
-
-
 def test_nested_loops_and_their_gradients(plane: str) -> None:
     with hr.Graph().as_default() as graph:
-        fetches = _loops()
+        fetches = [t for some in nested_loops() for t in some]
         with hr.Session() as session:
             expected = session.run(fetches)
         for placement in range(2):
