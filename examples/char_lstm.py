@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = resumable.parser(TITLE, __doc__, steps=3000, batch=32)
+    resumable.add_device(parser)
     python_source.add_source(parser, characters=3000000)
     add = parser.add_argument
     add("--time", type=resumable.whole(1), default=50, help="characters in a row (50)")

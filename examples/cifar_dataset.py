@@ -31,6 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = resumable.parser(TITLE, __doc__, steps=600, batch=64)
+    resumable.add_device(parser)
     cifar_data.add_data(parser)
     cifar_model.add_model(parser)
     return parser.parse_args(arguments)

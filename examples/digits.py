@@ -3,6 +3,7 @@
     python examples/digits.py --data WHEEL_OR_CSV            # the first fold
     python examples/digits.py --data WHEEL_OR_CSV --folds 5  # all five, and their mean
     python examples/digits.py --mnist FOLDER                 # MNIST's IDX files
+    python examples/digits.py --data WHEEL_OR_CSV --device gpu
 
 Ctrl-C stops it; the same command continues from there.
 """
@@ -20,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from digits_data import FOLDS, add_source, folds_of, read_source, source_arguments
 from digits_training import Examples, Settings, train_fold
-from resumable import Stopped
+from resumable import Stopped, add_device
 
 PROMISED_FIRST_FOLD = 0.975
 PROMISED_MEAN = 0.985
@@ -43,7 +44,8 @@ def main() -> int:
         epochs = options.epochs or (EPOCHS_OF_MNIST if options.mnist else EPOCHS)
         settings = Settings(f"{content}, fold {fold + 1}", epochs, options.seed)
         try:
-            reached.append(train_fold(examples, settings, folder, f"fold {fold + 1}"))
+            title = f"fold {fold + 1}"
+            reached.append(train_fold(examples, settings, folder, title, options.device))
         except Stopped as stopped:
             print(f"digits: {stopped}. The same command continues from there.", file=sys.stderr)
             return 130
@@ -73,6 +75,7 @@ def parsed() -> argparse.Namespace:
         "--out", type=Path, default=Path("digits_out"), help="folder of checkpoints, log, models"
     )
     parser.add_argument("--fresh", action="store_true", help="start again, whatever is in --out")
+    add_device(parser)
     return parser.parse_args()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from digits_data import shifted
 from digits_model import HIDDEN, LEARNING_RATE, Model, build_model
-from resumable import Interrupt, Stopped, claim
+from resumable import Interrupt, Stopped, check_device, claim, on_device
 from tqdm import tqdm
 
 import headrace.graph as hr
@@ -45,22 +45,29 @@ class Examples:
     test_labels: np.ndarray
 
 
-def train_fold(examples: Examples, settings: Settings, folder: Path, title: str) -> float:
-    """Trains in `folder`, and continues an earlier training there.
+def train_fold(
+    examples: Examples, settings: Settings, folder: Path, title: str, device: str | None = None
+) -> float:
+    """Trains in `folder`, and continues an earlier training there, perhaps of another device.
 
+    Args:
+      device: "cpu" or "gpu"; None: a GPU if there is one.
     Returns: the accuracy on the test images; the model is in folder/export.
-    Raises: ValueError if the folder contains a training with other settings; Stopped after Ctrl-C.
+    Raises: ValueError if the folder contains a training with other settings, or if there is no such
+      device; Stopped after Ctrl-C.
     """
     claim(folder, asdict(settings), "--out")
     with hr.Graph().as_default() as graph:
         hr.set_random_seed(settings.seed)
-        model = build_model(examples.images.shape[1])
+        with on_device(device):
+            model = build_model(examples.images.shape[1])
         saver = hr.train.Saver(max_to_keep=3)
         with (
             hr.Session(config=compiled_kernels_only()) as session,
             EventLog(folder, graph, model) as log,
             Interrupt() as interrupt,
         ):
+            check_device(session, device)
             session.run(hr.global_variables_initializer())
             if latest := hr.train.latest_checkpoint(str(folder)):
                 saver.restore(session, latest)
@@ -74,7 +81,7 @@ def train_fold(examples: Examples, settings: Settings, folder: Path, title: str)
 
 def compiled_kernels_only() -> Any:
     """Returns: a ConfigProto under which a session fails where only a Python kernel exists."""
-    config = hr.ConfigProto()
+    config = hr.ConfigProto(allow_soft_placement=True)
     config.experimental.refuse_reference_kernels = True
     return config
 

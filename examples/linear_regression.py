@@ -28,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = resumable.parser(TITLE, __doc__, steps=500, batch=64)
+    resumable.add_device(parser)
     parser.add_argument("--rate", type=resumable.positive, default=0.05, help="of learning (0.05)")
     return parser.parse_args(arguments)
 

@@ -26,6 +26,7 @@ import headrace.graph as tf
 TRACED_STEP = 10
 NOT_TIMED = 3  # first steps, which prepare kernels and fill queues
 LARGEST_SEED = 2**31 - 1
+DEVICES = ("cpu", "gpu")
 OWN_FILES = ("settings.json", "checkpoint", "model.ckpt-*", "events.out.tfevents.*")
 
 
@@ -91,6 +92,25 @@ def parser(title: str, doc: str, steps: int, batch: int) -> argparse.ArgumentPar
     return result
 
 
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Adds the option --device."""
+    parser.add_argument("--device", choices=DEVICES, help="that trains (a GPU if there is one)")
+
+
+def on_device(kind: str | None) -> Any:
+    """Returns: the scope in which a graph is built for the first device of a kind; None: any."""
+    return tf.device(kind and f"/{kind}:0")
+
+
+def check_device(session: Any, kind: str | None) -> None:
+    """Raises: UsageError if the session has no device of the kind; soft placement would not."""
+    if kind and kind.upper() not in {device.device_type for device in session.list_devices()}:
+        raise UsageError(
+            f"--device {kind}: there is none here; `python -m headrace.kernels.opencl` lists the "
+            "OpenCL devices and says why one is not used"
+        )
+
+
 def run(options: argparse.Namespace, title: str, build: Callable[[], Job], **settings: Any) -> int:
     """Trains until `options.steps`, from where an earlier run in the folder ended, and reports.
 
@@ -107,9 +127,13 @@ def run(options: argparse.Namespace, title: str, build: Callable[[], Job], **set
         with tf.Graph().as_default() as graph:
             tf.set_random_seed(options.seed)
             tf.train.get_or_create_global_step()
-            job = build()
+            with on_device(options.device):
+                job = build()
             tf.summary.scalar("loss", job.loss)
-            with tf.Session(graph=graph) as session:
+            # What has no kernel there, such as queues and readers, goes to the CPU.
+            config = tf.ConfigProto(allow_soft_placement=True)
+            with tf.Session(graph=graph, config=config) as session:
+                check_device(session, options.device)
                 _train(session, job, options, title)
                 job.report(session)
     except Stopped as stopped:

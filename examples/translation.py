@@ -37,6 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = resumable.parser(TITLE, __doc__, steps=1000, batch=64)
+    resumable.add_device(parser)
     add = parser.add_argument
     most = data.LIMIT // 20
     add("--pairs", type=resumable.whole(1, most), default=20000, help="to learn from (20000)")

@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = resumable.parser(TITLE, __doc__, steps=20000, batch=512)
+    resumable.add_device(parser)
     python_source.add_source(parser, characters=8000000)
     add = parser.add_argument
     add("--words", type=resumable.whole(2), default=5000, help="of the vocabulary (5000)")

@@ -3,6 +3,7 @@
     python3 tools/bench.py                             # all rows
     python3 tools/bench.py --rows null,fed --rounds 5
     python3 tools/bench.py --rows models               # the rows with real arithmetic
+    python3 tools/bench.py --rows opencl               # all OpenCL devices, PoCL's too
     python3 tools/bench.py --rows lstm --before ../old/.venv/bin/python
     python3 tools/bench.py --distributed               # several tasks: benchmarks/distributed
 
@@ -49,6 +50,7 @@ class Row:
     peers: tuple[str, ...] = ("tensorflow",)
     unit: str = "us"
     most_rounds: int = 1000
+    most_seconds: float | None = None  # the goal, where it is no ratio
 
 
 ROWS = {
@@ -80,6 +82,16 @@ ROWS = {
 MODELS = ("elementwise_chain", "matmul", "mlp", "mnist", "cifar", "lstm", "alexnet")
 MODEL_PEERS = ("tensorflow", "tensorflow-function", "torch", "jax")
 ROWS |= {name: Row(name, 1, peers=MODEL_PEERS, unit="ms") for name in MODELS}
+OPENCL = {
+    "opencl-matmul": Row("device_matmul", 1, ours="headrace-opencl", unit="ms"),
+    "opencl-conv": Row("device_convolution", 1, ours="headrace-opencl", unit="ms"),
+    "opencl-reduce": Row("device_reduce", 1, ours="headrace-opencl", unit="ms"),
+    "opencl-add": Row("device_add", 1, ours="headrace-opencl", unit="ms"),
+    "opencl-mlp": Row("mlp", 0.8, ours="headrace-opencl", unit="ms"),
+    "opencl-mnist": Row("mnist", 0.8, ours="headrace-opencl", unit="ms"),
+    "opencl-adds": Row("device_adds", 0, ours="headrace-opencl", most_seconds=10e-6),
+    "opencl-small": Row("device_products", 0, ours="headrace-opencl", most_seconds=10e-6),
+}
 CHECK_TOLERANCE = 0.02  # relative, of a loss after some steps; PyTorch's LSTM has two biases
 UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
 SPECIAL = ("index", "batches", "threads", "import", "size")  # measured in ways of their own
@@ -120,7 +132,9 @@ class Sides:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                env=environment() | {"HEADRACE_BENCH_CORES": str(self.n_cores)},
+                env=environment()
+                | {"HEADRACE_BENCH_CORES": str(self.n_cores)}
+                | ({"HEADRACE_OPENCL_DEVICES": "all"} if side == "headrace-opencl" else {}),
             )
         try:
             print(program, file=worker.stdin, flush=True)
@@ -142,7 +156,7 @@ class Sides:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    every = [*ROWS, *SPECIAL]
+    every = [*ROWS, *OPENCL, *SPECIAL]
     parser.add_argument("--rows", help="which, by comma (all)")
     parser.add_argument("--rounds", type=int, help="(10; 5 of the distributed rows)")
     parser.add_argument("--distributed", action="store_true", help="the rows with servers")
@@ -153,8 +167,9 @@ def main() -> int:
     options = parser.parse_args()
     if options.distributed:
         every = distributed.NAMES
-    rows = options.rows.replace("models", ",".join(MODELS)) if options.rows else ",".join(every)
-    names = rows.split(",")
+    groups = {"models": MODELS, "opencl": tuple(OPENCL)}
+    asked = options.rows.split(",") if options.rows else [n for n in every if n not in OPENCL]
+    names = [name for row in asked for name in groups.get(row, (row,))]
     if unknown := [n for n in names if n not in every]:
         parser.error(f"no row {', '.join(unknown)}; there are {', '.join(every)}")
     if options.distributed:
@@ -192,7 +207,7 @@ def measure_distributed(names: list[str], options: argparse.Namespace) -> int:
 
 
 def compare(name: str, sides: Sides, rounds: int) -> bool:
-    row = ROWS[name]
+    row = (ROWS | OPENCL)[name]
     measured = [row.ours, *row.peers] + (["headrace-before"] if sides.before else [])
     times: dict[str, list[float]] = {side: [] for side in measured}
     checks: dict[str, float] = {}
@@ -204,7 +219,13 @@ def compare(name: str, sides: Sides, rounds: int) -> bool:
                 checks[side] = reply["check"]
     compare_checks(row, checks)
     peer = min(row.peers, key=lambda side: min(times[side]))
-    reached = show(name, times[row.ours], times[peer], row.unit, row.goal, f"{row.goal:g}x")
+    goal = f"{row.goal:g}x"
+    if row.most_seconds:
+        goal = f"<{row.most_seconds * UNITS[row.unit]:g} {row.unit}"
+    reached = show(name, times[row.ours], times[peer], row.unit, row.goal, goal)
+    if row.most_seconds and min(times[row.ours]) > row.most_seconds:
+        print(f"{'':13}missed", flush=True)
+        reached = False
     if len(measured) > 2:
         others = (f"{side} {min(times[side]) * UNITS[row.unit]:.4g}" for side in measured[1:])
         print(f"{'':13}{row.unit}: {', '.join(others)}", flush=True)

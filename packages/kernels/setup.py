@@ -1,7 +1,8 @@
-"""Build headrace-kernels: one extension of all kernels of the CPU, with the library they call.
+"""Build headrace-kernels: one extension for the kernels of each library.
 
-oneDNN comes from its wheels; one stripped copy travels inside our package, in cpu/lib. Where those
-wheels do not exist, or with HEADRACE_ONEDNN=0, OpenBLAS takes its place.
+cpu calls oneDNN, which comes from its wheels; one stripped copy travels inside our package, in
+cpu/lib. Where those wheels do not exist, or with HEADRACE_ONEDNN=0, OpenBLAS takes its place.
+opencl needs nothing to build: it loads OpenCL when it looks for devices.
 """
 
 from __future__ import annotations
@@ -22,18 +23,29 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "_build"))
 from native_build import SRC, BuildExt, located  # noqa: E402
 from sibling_backend import Build, formats_requirement  # noqa: E402
 
-CPU = SRC / "headrace" / "kernels" / "cpu"
+KERNELS = SRC / "headrace" / "kernels"
+CPU = KERNELS / "cpu"
+OPENCL = KERNELS / "opencl"
+LIBRARY = KERNELS / "library"  # what both compiled libraries contain
+CPU_TABLE, OPENCL_TABLE = "headrace.kernels.cpu._table", "headrace.kernels.opencl._table"
 ONEDNN = (sys.platform, platform.machine()) == ("linux", "x86_64")
 ONEDNN = ONEDNN and os.environ.get("HEADRACE_ONEDNN") != "0"
 
 
 class BuildKernels(BuildExt):
-    """Adds the numeric library: its headers to compile, itself to carry."""
+    """Adds the numeric library of the CPU: its headers to compile, itself to carry."""
 
     def add_paths(self, extension: Extension) -> None:
+        super().add_paths(extension)
+        extension.include_dirs += [str(KERNELS)]  # library/
+        if extension.name == CPU_TABLE:
+            self.add_cpu_paths(extension)
+        else:
+            extension.include_dirs += [str(OPENCL)]
+
+    def add_cpu_paths(self, extension: Extension) -> None:
         import numpy
 
-        super().add_paths(extension)
         extension.include_dirs += [str(CPU), numpy.get_include()]
         headers, library, name = numeric_library()
         extension.include_dirs += [str(headers)]
@@ -43,11 +55,12 @@ class BuildKernels(BuildExt):
     def build_extensions(self) -> None:
         super().build_extensions()
         for extension in self.extensions:
-            carry(Path(self.get_ext_fullpath(extension.name)).parent / "lib")
+            if extension.name == CPU_TABLE:
+                carry(Path(self.get_ext_fullpath(extension.name)).parent / "lib")
 
     def copy_extensions_to_source(self) -> None:
         super().copy_extensions_to_source()
-        if self.extensions:
+        if any(extension.name == CPU_TABLE for extension in self.extensions):
             carry(CPU / "lib")
 
 
@@ -84,14 +97,16 @@ def licence_notices(name: str) -> list[Path]:
     return [Path(str(f.locate())) for f in files if f.name.lower().startswith(words)]
 
 
-def table() -> list[Extension]:
-    sources = sorted(CPU.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
+def cpu_table() -> list[Extension]:
+    sources = (
+        sorted(CPU.rglob("*.cpp")) + sorted(LIBRARY.rglob("*.cpp")) + sorted(CPU.rglob("*.pyx"))
+    )
     if not sources:
         return []
     onednn = "1" if ONEDNN else "0"
     return [
         Extension(
-            "headrace.kernels.cpu._table",
+            CPU_TABLE,
             [str(path) for path in sources],
             language="c++",
             define_macros=[
@@ -114,6 +129,21 @@ def table() -> list[Extension]:
     ]
 
 
+def opencl_table() -> list[Extension]:
+    sources = sorted(OPENCL.rglob("*.cpp"))
+    if not sources or sys.platform == "win32":
+        return []
+    return [
+        Extension(
+            OPENCL_TABLE,
+            [str(path) for path in sources + sorted(LIBRARY.rglob("*.cpp"))],
+            language="c++",
+            extra_compile_args=["-std=c++17", "-O2", "-fvisibility=hidden", "-pthread"],
+            extra_link_args=["-pthread", *(["-ldl"] if sys.platform == "linux" else [])],
+        )
+    ]
+
+
 def gcc_flags() -> list[str]:
     """Returns: the flags that clang does not know. GCC's -O2 alone vectorises next to nothing."""
     compiler = (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()
@@ -122,7 +152,7 @@ def gcc_flags() -> list[str]:
 
 
 setup(
-    ext_modules=table(),
+    ext_modules=cpu_table() + opencl_table(),
     cmdclass={"build": Build, "build_ext": BuildKernels},
     install_requires=[
         formats_requirement(),

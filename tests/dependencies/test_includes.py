@@ -27,7 +27,7 @@ def test_includes_are_of_the_package_or_of_formats(package: str) -> None:
             if OUTSIDE.match(name) or name == "*":
                 continue
             folder = own / "headrace" / package
-            roots = [path.parent, own, folder, folder / "cpu", INCLUDE]
+            roots = [path.parent, own, folder, folder / "cpu", folder / "opencl", INCLUDE]
             found = [root / name for root in roots if (root / name).is_file()]
             assert found, f"{path}: #include {name} is in no place that it may come from"
             real = found[0].resolve()

@@ -38,9 +38,11 @@ def train(options: argparse.Namespace, title: str, build: Any, **settings: Any) 
     with tf.Graph().as_default():
         tf.set_random_seed(options.seed)
         tf.train.get_or_create_global_step()
-        job = build()
+        with resumable.on_device(options.device):
+            job = build()
         saver = tf.train.Saver()
-        with tf.Session() as session:
+        with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+            resumable.check_device(session, options.device)
             resumable.initialize(session)
             seeded = [value.sum() for value in session.run(tf.trainable_variables())]
             initial = options.logdir / "initial.ckpt"

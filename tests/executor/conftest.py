@@ -21,6 +21,29 @@ def graph() -> Iterator[hr.Graph]:
         yield fresh
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With HEADRACE_FAKE_DEVICE=1, tests of how the host executes a step are skipped."""
+    if os.environ.get("HEADRACE_FAKE_DEVICE") == "1":
+        for item in items:
+            marker = item.get_closest_marker("host_execution")
+            if marker is not None:
+                item.add_marker(pytest.mark.skip(reason=marker.args[0]))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def accelerator(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """With HEADRACE_FAKE_DEVICE=1, all sessions of this process have fake devices of type GPU.
+
+    HEADRACE_FAKE_LATENCY_US and HEADRACE_FAKE_SEED are those of FakeDevice.set_latency_us.
+    """
+    if os.environ.get("HEADRACE_FAKE_DEVICE") == "1":
+        from fake_device import fake_devices
+
+        for device in fake_devices(tmp_path_factory.mktemp("fake_device")):
+            latency = float(os.environ.get("HEADRACE_FAKE_LATENCY_US", "50"))
+            device.set_latency_us(latency, int(os.environ.get("HEADRACE_FAKE_SEED", "0")))
+
+
 @pytest.fixture(scope="session")
 def counter(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The path of malloc_counter.c, compiled."""

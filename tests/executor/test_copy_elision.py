@@ -58,6 +58,7 @@ def _run(op: str, make: Any, copies: bool) -> Any:
 
 
 @pytest.mark.parametrize(("copies", "op"), [(True, o) for o in COPIES] + [(False, o) for o in WORK])
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_copy_that_changes_nothing_is_a_view_and_any_other_is_made(copies: bool, op: str) -> None:
     make, want = (COPIES if copies else WORK)[op]
     got, alone, behind, within = _run(op, make, copies)

@@ -18,6 +18,7 @@ from headrace.formats.errors import CancelledError, InvalidArgumentError
 TWO = hr.ConfigProto(device_count={"CPU": 2})
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_the_session_lists_its_devices() -> None:
     with hr.Session(config=hr.ConfigProto(device_count={"CPU": 3})) as session:
         names = [device.name for device in session.list_devices()]
@@ -198,6 +199,7 @@ def test_a_device_that_is_not_there_is_rejected_or_replaced() -> None:
         assert session.run(y) == 2.0
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_a_session_without_a_gpu_is_built_without_gpu_support() -> None:
     assert not hr.test.is_built_with_gpu_support()
     assert hr.test.gpu_device_name() == "" and not hr.test.is_gpu_available()

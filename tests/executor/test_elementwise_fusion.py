@@ -92,6 +92,7 @@ def test_values_with_other_readers_are_not_fused_away() -> None:
         assert _fused(session, [middle, end], [x]) == 1  # the sum alone joins the square
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_small_tensors_and_other_types_are_not_fused() -> None:
     small = hr.placeholder(hr.float32, [8])
     whole = hr.placeholder(hr.uint8, [ROWS, COLUMNS])
@@ -102,6 +103,7 @@ def test_small_tensors_and_other_types_are_not_fused() -> None:
             assert _fused(session, y, [x]) == 0
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_broadcast_value_is_computed_once_not_per_element() -> None:
     row = hr.placeholder(hr.float32, [COLUMNS])
     x = hr.placeholder(hr.float32, [ROWS, COLUMNS])
@@ -218,6 +220,7 @@ def test_every_instruction_of_the_kernel_can_be_fused() -> None:
             np.testing.assert_array_equal(got, apart)
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_an_op_that_the_kernel_does_not_support_is_not_fused() -> None:
     x = hr.placeholder(hr.float32, [128, 64])
     y = hr.square(hr.exp(hr.tan(hr.square(hr.exp(x)))))

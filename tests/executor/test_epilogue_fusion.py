@@ -67,6 +67,7 @@ def test_a_training_step_fuses_its_convolutions_and_learns_the_same() -> None:
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_fused_convolution_keeps_nans_and_names_the_nodes_it_is_made_of() -> None:
     x = hr.placeholder(hr.float32, [1, 4, 4, 3], name="x")
     kernel = hr.ones([1, 1, 3, 16])
@@ -167,6 +168,7 @@ def test_a_convolution_is_fused_with_a_normalisation_by_known_statistics(
 
 
 @pytest.mark.parametrize("gammas", ["ordinary", "tiny", "huge", "zero", "infinite"])
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_scale_in_the_filter_rounds_no_worse_than_a_scale_behind_it(gammas: str) -> None:
     rng = np.random.RandomState(5)
     kernel = rng.randn(3, 3, 8, 16).astype(np.float32)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import headrace.graph as hr
 
@@ -52,6 +53,7 @@ def test_compiled_kernels_are_not_logged(caplog) -> None:
     assert not [r for r in caplog.records if r.name.startswith("headrace.runtime")]
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_explain_names_kernels_and_the_nodes_that_a_fused_one_was_made_of() -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         x = hr.placeholder(hr.float32, [None], name="x")
@@ -64,6 +66,7 @@ def test_explain_names_kernels_and_the_nodes_that_a_fused_one_was_made_of() -> N
     assert "grown = Exp" in line and "bent = Tanh" in line
 
 
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_explain_shows_a_native_loop_with_the_kernels_of_its_parts() -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         x = hr.placeholder(hr.float32, [3, 3])

@@ -164,6 +164,7 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_loss_is_one_pass(name: str, dtype: Any) -> None:
     random = np.random.RandomState(0)
     a, b = (hr.placeholder(dtype, [200, 500]) for _ in range(2))
@@ -188,6 +189,7 @@ def test_a_loss_is_one_pass(name: str, dtype: Any) -> None:
     _assert_same_bits(np.asarray(got), np.asarray(apart))
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_images_of_bytes_are_scaled_in_one_pass() -> None:
     x = hr.placeholder(hr.uint8, [4, 32, 32, 3])
     value = np.random.RandomState(0).randint(0, 256, [4, 32, 32, 3]).astype(np.uint8)
@@ -248,6 +250,7 @@ def test_truncating_casts_and_reductions_of_first_dimensions_are_not_fused() -> 
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_angles_and_leaks_join_a_chain(dtype: Any) -> None:
     x = hr.placeholder(dtype, [ROWS, COLUMNS])
     leak = hr.nn.leaky_relu(x * x - x, alpha=0.3)

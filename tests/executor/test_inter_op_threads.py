@@ -36,6 +36,7 @@ def _branches(count: int) -> tuple[hr.Operation, list[hr.Tensor], hr.Tensor]:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core helps nobody")
+@pytest.mark.host_execution("asserts how kernels of the host share its threads")
 def test_heavy_branches_overlap_with_the_same_results() -> None:
     put, results, x = _branches(4)
     at = np.random.default_rng(0).normal(size=[SIZE, SIZE]).astype(np.float32)

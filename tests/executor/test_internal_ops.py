@@ -285,6 +285,7 @@ def test_each_of_two_recvs_of_one_name_gets_a_value_or_ends_with_the_run() -> No
 
 
 @pytest.mark.parametrize("op", ["_Arg", "_Retval", "_SwitchN", "_VarHandlesOp", "_ReadVariablesOp"])
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_ops_that_no_pass_of_ours_makes_have_no_kernel(op: str) -> None:
     nodes = Nodes().const("x", ONE)
     attrs: dict[str, Any] = {

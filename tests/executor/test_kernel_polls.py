@@ -66,6 +66,7 @@ LONG: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.host_execution("interrupts a kernel of the host; a device's kernel runs to its end")
 def test_a_long_kernel_ends_at_its_next_poll(name: str) -> None:
     build, fed = LONG[name]
     with hr.Graph().as_default():
@@ -100,6 +101,7 @@ LARGE: dict[str, Callable[[hr.Tensor], hr.Tensor]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
+@pytest.mark.host_execution("interrupts a kernel of the host; a device's kernel runs to its end")
 def test_the_decomposition_of_one_large_matrix_ends_in_the_middle(name: str) -> None:
     matrix = rng.standard_normal((1200, 1200))
     with hr.Graph().as_default():

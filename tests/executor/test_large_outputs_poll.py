@@ -55,6 +55,7 @@ LARGE: dict[str, Callable[[], hr.Tensor]] = {
 
 
 @pytest.mark.parametrize("name", LARGE)
+@pytest.mark.host_execution("interrupts a kernel of the host; a device's kernel runs to its end")
 def test_the_kernel_itself_ends_at_the_timeout(name: str) -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         result = LARGE[name]()

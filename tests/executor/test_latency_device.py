@@ -41,6 +41,7 @@ def small_latency(device: LatencyDevice) -> None:
     device.set_latency_us(100)
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_a_session_has_the_devices_for_which_there_are_kernels() -> None:
     counts = {"CPU": 2, TYPE: 1, "NONE": 3}
     with hr.Session(config=hr.ConfigProto(device_count=counts)) as session:
@@ -162,6 +163,7 @@ def test_a_trace_shows_when_kernels_of_the_device_ran(device: LatencyDevice) -> 
     assert stats.op_end_rel_micros >= 4900
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_a_node_that_runs_on_devices_of_two_types_has_a_state_for_each() -> None:
     """Two signatures place it on different devices, each with a kernel of its own."""
     with hr.Graph().as_default():

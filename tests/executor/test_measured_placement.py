@@ -40,6 +40,7 @@ def _slow(x: hr.Tensor, name: str) -> hr.Tensor:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core runs one node at a time")
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_branches_that_turn_out_to_be_slow_move_apart() -> None:
     x = hr.placeholder(hr.float32, [])
     y = _slow(x, "a") + _slow(x * 2.0, "b")
@@ -52,6 +53,7 @@ def test_branches_that_turn_out_to_be_slow_move_apart() -> None:
     assert {after["a"], after["b"]} == {"CPU:0", "CPU:1"}
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_a_graph_of_small_nodes_stays_and_gives_the_same() -> None:
     x = hr.placeholder(hr.float32, [4, 4])
     v = hr.get_variable("v", [4, 4], initializer=hr.ones_initializer())

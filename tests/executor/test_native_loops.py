@@ -46,6 +46,7 @@ def _collatz(x: int) -> int:
 
 
 @BOTH
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_a_branch_in_a_loop_is_taken_as_its_predicate_says(executor: str) -> None:
     x = hr.placeholder(hr.int32, [])
 
@@ -61,6 +62,7 @@ def test_a_branch_in_a_loop_is_taken_as_its_predicate_says(executor: str) -> Non
 
 
 @BOTH
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_branches_in_branches_and_one_after_another(executor: str) -> None:
     def body(i: hr.Tensor, v: hr.Tensor, w: hr.Tensor) -> Any:
         third = hr.equal(i % 3, 0)
@@ -83,6 +85,7 @@ def test_branches_in_branches_and_one_after_another(executor: str) -> None:
 
 
 @BOTH
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_inner_loops_are_part_of_the_native_loop_around_them(executor: str) -> None:
     n = hr.placeholder(hr.int32, [])
 
@@ -138,6 +141,7 @@ def test_a_branch_passes_on_or_changes_a_large_value(executor: str) -> None:
 
 
 @BOTH
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_shapes_that_follow_data_change_from_one_iteration_to_the_next(executor: str) -> None:
     x = hr.placeholder(hr.float32, [None])
     shape = hr.placeholder(hr.int32, [2])
@@ -299,6 +303,7 @@ def test_runs_of_one_loop_on_many_threads_do_not_meet() -> None:
     assert wrong == []
 
 
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_a_heavy_body_runs_on_the_threads_of_the_session_and_can_be_ended() -> None:
     x = hr.constant(np.full((600, 600), 1 / 600, np.float32))
     n = hr.placeholder(hr.int32, [])
@@ -322,6 +327,7 @@ def _time(run: Callable[[], Any]) -> float:
     return best
 
 
+@pytest.mark.host_execution("asserts that the loop runs as a native loop of the host")
 def test_a_branch_in_a_loop_costs_a_fraction_of_what_the_dynamic_executor_takes() -> None:
     body = lambda i, v: (i + 1, hr.cond(hr.equal(i % 2, 0), lambda: v + 1.0, lambda: v * 0.5))  # noqa: E731
     _, v = hr.while_loop(lambda i, _: i < 3000, body, (hr.constant(0), hr.constant(0.0)))

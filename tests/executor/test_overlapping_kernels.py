@@ -78,6 +78,7 @@ def _intervals(session: hr.Session, fetches: object, feed: dict, op: str) -> lis
 
 
 @pytest.mark.parametrize("op", KERNELS)
+@pytest.mark.host_execution("asserts how kernels of the host share its threads")
 def test_two_independent_heavy_kernels_run_at_once(op: str) -> None:
     n, call = KERNELS[op]
     x = hr.placeholder(hr.float32, [n, n])
@@ -132,6 +133,7 @@ def test_steps_that_overlap_keep_the_order_of_reads_and_writes() -> None:
     assert [row[2] for row in found[1]] == [5.0, 6.0, 7.0]
 
 
+@pytest.mark.host_execution("asserts how kernels of the host share its threads")
 def test_other_shapes_errors_and_timeouts_of_a_step_that_overlaps() -> None:
     x = hr.placeholder(hr.float32, [None, None])
     pair = [hr.raw_ops.Cholesky(input=x), hr.raw_ops.Cholesky(input=x * 2.0, name="second")]
@@ -150,6 +152,7 @@ def test_other_shapes_errors_and_timeouts_of_a_step_that_overlaps() -> None:
         )
 
 
+@pytest.mark.host_execution("asserts how kernels of the host share its threads")
 def test_only_decompositions_overlap_in_a_session_with_several_intra_op_threads() -> None:
     # Products use the team; on one thread they might round otherwise, in some processes only.
     x = hr.placeholder(hr.float32, [600, 600])

@@ -35,6 +35,7 @@ def test_each_device_has_its_graph(traced: bool) -> None:
     assert bool(metadata.step_stats.dev_stats) == traced
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_a_kernel_schedule_has_one_graph_that_can_be_imported() -> None:
     x = hr.placeholder(hr.float32, [2], name="x")
     y = hr.identity(hr.tanh(x) * hr.get_variable("w", [2]), name="y")

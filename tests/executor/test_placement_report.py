@@ -137,6 +137,7 @@ def _two_branches() -> hr.Graph:
     return graph
 
 
+@pytest.mark.host_execution("reads measured placement, which only CPUs have")
 def test_a_traced_run_says_where_its_nodes_have_run() -> None:
     graph = _two_branches()
     config = hr.ConfigProto(device_count={"CPU": 2}, intra_op_parallelism_threads=1)

@@ -30,6 +30,7 @@ def _ties(*shape: int) -> np.ndarray:
     return np.random.RandomState(0).randint(0, 4, shape).astype(np.float32)
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_gradient_reads_the_index_of_its_pool() -> None:
     x = hr.placeholder(hr.float32, [None, None, 10, 16])
     y = _pool(x)
@@ -54,6 +55,7 @@ def test_a_gradient_reads_the_index_of_its_pool() -> None:
         assert FORWARD not in session.explain(y, [x])
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_several_gradients_behind_identities_share_one_index() -> None:
     x = hr.placeholder(hr.float32, [2, 9, 10, 16])
     y = _pool(hr.identity(x))
@@ -96,6 +98,7 @@ def test_a_gradient_of_another_pool_finds_its_maxima_itself(what: str) -> None:
         np.testing.assert_array_equal(got[0], session.run(dx, {**feeds, y: got[1]}))
 
 
+@pytest.mark.host_execution("asserts which kernels of the CPU library explain() names")
 def test_a_pool_in_a_loop_keeps_its_index_for_a_gradient_in_the_loop() -> None:
     x = hr.placeholder(hr.float32, [2, 9, 10, 16])
 

@@ -25,6 +25,7 @@ def test_a_reference_that_was_passed_on_reads_and_writes_the_variable(op) -> Non
         assert session.run(passed).tolist() == [5, 6]
 
 
+@pytest.mark.host_execution("refers to a variable, already placed, by an op that only the CPU has")
 def test_a_queue_as_a_reference() -> None:
     with hr.Graph().as_default(), hr.Session() as session:
         queue = hr.FIFOQueue(5, [hr.int32], shapes=[[]])

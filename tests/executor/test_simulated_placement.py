@@ -277,6 +277,7 @@ def _unknown_sizes() -> hr.Graph:
     return graph
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_measured_costs_change_a_placement_that_static_costs_got_wrong() -> None:
     """Unknown sizes count as 1: nothing is spread before a step has been measured."""
     graph = _unknown_sizes()

@@ -28,6 +28,7 @@ def _executor(kind: str) -> hr.ConfigProto:
 
 
 @pytest.mark.parametrize("kind", ["", "dynamic"], ids=["kernel schedule", "dynamic executor"])
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_a_trace_has_every_node_its_time_its_thread_and_its_outputs(kind: str) -> None:
     x = hr.placeholder(hr.float32, [None, 4])
     y = hr.nn.relu(hr.matmul(x, hr.get_variable("w", [4, 3])), name="out")

@@ -35,6 +35,7 @@ def _temporary(name: str = "x", value=(1.0, 2.0), shape=(2,), **attributes):
 # ---- references that are chosen when the step runs ----
 
 
+@pytest.mark.host_execution("refers to a variable, already placed, by an op that only the CPU has")
 def test_what_is_selected_is_read_and_written(session) -> None:
     a, b = _variables(session, [1.0, 2.0], [3.0, 4.0])
     index = hr.placeholder(hr.int32, [])
@@ -50,6 +51,7 @@ def test_what_is_selected_is_read_and_written(session) -> None:
     assert session.run(scattered, {index: 0}).tolist() == [23, 27]
 
 
+@pytest.mark.host_execution("refers to a variable, already placed, by an op that only the CPU has")
 def test_invalid_selections(session) -> None:
     a, b = _variables(session, [1.0, 2.0], [3.0])
     (empty,) = _variables(session, 1.0, initialised=False)
@@ -116,6 +118,7 @@ def test_a_variable_that_is_not_destroyed_ends_with_its_step(session) -> None:
         session.run(raw.Assign(ref=begun, value=fed), {fed: [1.0, 2.0]})
 
 
+@pytest.mark.host_execution("refers to a variable, already placed, by an op that only the CPU has")
 def test_invalid_uses(session) -> None:
     with pytest.raises(hr.errors.AlreadyExistsError, match="/x/TemporaryVariable"):
         session.run([_temporary(), _temporary()])

@@ -103,6 +103,7 @@ def test_an_option_without_support_is_warned_about_once(caplog: pytest.LogCaptur
     ]
 
 
+@pytest.mark.host_execution("asserts that the CPUs are the only devices")
 def test_log_device_placement_prints_where_each_node_runs(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -164,6 +165,7 @@ def _most_products_at_once(metadata: hr.RunMetadata) -> int:
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core overlaps nothing")
+@pytest.mark.host_execution("asserts how kernels of the host share its threads")
 def test_inter_op_threads_bound_how_many_heavy_branches_overlap() -> None:
     found = 0
     for found in _most_at_once(hr.ConfigProto(inter_op_parallelism_threads=2), 200):

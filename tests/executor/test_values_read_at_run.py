@@ -42,6 +42,7 @@ def test_a_window_that_is_fed_is_one_plan_for_each_length() -> None:
         assert _plans(session, window, [i, n]) <= 4
 
 
+@pytest.mark.host_execution("asserts that explain() names a kernel schedule of the host")
 def test_a_window_whose_length_follows_from_a_shape_is_planned() -> None:
     x, like = hr.constant(VALUE), hr.placeholder(hr.float32, [None])
     window = x[: hr.shape(like)[0]] + 1.0

@@ -239,6 +239,7 @@ def test_loops_of_an_imported_meta_graph_have_gradients() -> None:
     assert got == pytest.approx((above - below) / 0.002, rel=1e-2)
 
 
+@pytest.mark.host_execution("a million launches of the fake device take minutes")
 def test_a_million_iterations_need_bounded_memory_per_iteration() -> None:
     n = hr.placeholder(hr.int32, [])
     x = hr.constant(1.0)

@@ -90,7 +90,7 @@ class Copy:
             "from setuptools import Extension, setup\n"
             "setup(name='recipe', ext_modules=[Extension('recipe_kernels',\n"
             f"    {['recipe_kernels.cpp', str(self.folder / source), *map(str, shared)]!r},\n"
-            f"    include_dirs=[{str(ROOT / cpu)!r},\n"
+            f"    include_dirs=[{str(ROOT / cpu)!r}, {str((ROOT / cpu).parent)!r},\n"
             f"        {str(self.source('formats') / 'headrace/formats/include')!r}],\n"
             "    extra_compile_args=['-std=c++17', '-O1', '-fopenmp', '-fvisibility=hidden'],\n"
             "    extra_link_args=['-fopenmp'])])\n"

@@ -1,6 +1,6 @@
 """One side of the benchmark: reads names of rows from stdin, replies to each with a line of JSON.
 
-python worker.py headrace|headrace-dynamic|headrace-python|tensorflow|tensorflow-function|torch|jax
+python worker.py headrace|headrace-(dynamic,python,opencl)|tensorflow|tensorflow-function|torch|jax
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from typing import Any
 
 import changing_inputs
 import datasets
+import device_ops
 import input_files
 import models
 import programs
 import recurrent
 
 
-def headrace(executor: str | None, python_kernels: bool) -> tuple[Any, Callable[[], Any]]:
+def headrace(
+    executor: str | None, python_kernels: bool, device: bool
+) -> tuple[Any, Callable[[], Any]]:
     import headrace.graph as hr
 
     def session() -> Any:
@@ -27,7 +30,10 @@ def headrace(executor: str | None, python_kernels: bool) -> tuple[Any, Callable[
         config.experimental.refuse_reference_kernels = not python_kernels
         if executor:
             config.experimental.executor_type = executor
-        return hr.Session(config=config)
+        opened = hr.Session(config=config)
+        if device and not any(d.device_type == "GPU" for d in opened.list_devices()):
+            raise RuntimeError("no OpenCL device works here")
+        return opened
 
     return hr, session
 
@@ -47,7 +53,7 @@ def with_session(row: str, tf: Any, session: Callable[[], Any]) -> programs.Prog
             import models_graph
 
             return models_graph.in_session(row, tf, session)
-        modules = (programs, changing_inputs, recurrent, input_files, datasets)
+        modules = (programs, changing_inputs, recurrent, input_files, datasets, device_ops)
         found = [getattr(module, row) for module in modules if hasattr(module, row)]
         program: programs.Program = found[0](tf, session)
         return program
@@ -74,7 +80,9 @@ def builder(side: str) -> Callable[[str], programs.Program]:
         tf, session = tensorflow()
     else:
         tf, session = headrace(
-            "dynamic" if side == "headrace-dynamic" else None, side == "headrace-python"
+            "dynamic" if side == "headrace-dynamic" else None,
+            side == "headrace-python",
+            side == "headrace-opencl",
         )
     return lambda row: with_session(row, tf, session)
 

@@ -1,4 +1,4 @@
-"""kernel.h as ctypes structures."""
+"""kernel.h and device.h as ctypes structures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 from headrace import formats
 from headrace.formats import kernel_abi
 
-HEADER = Path(formats.include_dir()) / "headrace" / "kernel.h"
-STRUCTS = sorted(set(re.findall(r"\bstruct (hr_\w+) \{", HEADER.read_text())))
+HEADERS = [Path(formats.include_dir()) / "headrace" / name for name in ("device.h", "kernel.h")]
+STRUCTS = sorted(
+    {name for header in HEADERS for name in re.findall(r"\bstruct (hr_\w+) \{", header.read_text())}
+)
 
 PROGRAM = """
 #include <stdio.h>

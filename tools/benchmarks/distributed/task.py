@@ -67,7 +67,7 @@ class Task:
         self._spec = spec
         side = spec["side"]
         self._tf = (
-            worker.tensorflow()[0] if side == "tensorflow" else worker.headrace(None, True)[0]
+            worker.tensorflow()[0] if side == "tensorflow" else worker.headrace(None, True, False)[0]
         )
         self._server: Any = None
         self._program: Any = None

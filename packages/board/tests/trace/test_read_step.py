@@ -174,6 +174,32 @@ def test_tensors_that_no_slice_sent_are_found_by_the_partition_graphs() -> None:
     assert moves.bytes.tolist() == [64]
 
 
+def test_copies_lead_from_the_thread_to_the_stream_and_back() -> None:
+    metadata = metadata_of(
+        w0_GPU_0=[
+            node_stats("x", 0, 10, "x = _CopyToDevice"),
+            node_stats("y", 20, 10, "y = MatMul"),
+            node_stats("y", 40, 200, "y = _CopyToHost"),
+        ]
+    )
+    metadata.step_stats.dev_stats.add(
+        device="/job:w/replica:0/task:0/device:GPU:0/stream:all",
+        node_stats=[
+            node_stats("x:_CopyToDevice", 15, 30, "copy to device", output_bytes=64),
+            node_stats("y:MatMul", 45, 100, "matmul"),
+            node_stats("y:_CopyToHost", 145, 40, "copy to host", output_bytes=128),
+        ],
+    )
+    trace = read(metadata)
+    moves = trace.transfers
+    ends = [(trace.names[trace.name[i]], int(trace.end[i])) for i in moves.source.tolist()]
+    assert ends == [("x", 10), ("y", 185)]
+    ends = [(trace.names[trace.name[i]], int(trace.end[i])) for i in moves.target.tolist()]
+    assert ends == [("x", 45), ("y", 240)]
+    assert moves.tensor == ["x", "y"]
+    assert trace.skew_ns == {"/job:w/replica:0/task:0": 0}
+
+
 def test_an_empty_trace_is_a_trace() -> None:
     trace = read_step(b"")
     assert (len(trace), trace.lanes, trace.duration_ns) == (0, [], 0)

@@ -21,6 +21,7 @@ VIEW = _CONSTANTS["HR_KERNEL_VIEW"]
 Tensor: Any = kernel_abi.structure("hr_tensor")
 String: Any = kernel_abi.structure("hr_string")
 KernelRegistration: Any = kernel_abi.structure("hr_kernel")
+HrDevice: Any = kernel_abi.structure("hr_device")
 
 
 class Attr(ctypes.Structure):
@@ -63,7 +64,8 @@ def compile_driver() -> ctypes.CDLL:
     source = Path(__file__).with_name("driver.c")
     include = Path(formats.__path__[0]) / "include"
     digest = hashlib.sha256(source.read_bytes())
-    digest.update((include / "headrace" / "kernel.h").read_bytes())
+    for header in ("kernel.h", "device.h"):
+        digest.update((include / "headrace" / header).read_bytes())
     name = f"headrace_kernel_harness_{os.getuid()}_{digest.hexdigest()[:16]}.so"
     target = Path(tempfile.gettempdir()) / name
     if not target.exists():
@@ -74,7 +76,12 @@ def compile_driver() -> ctypes.CDLL:
         partial.replace(target)
     library = ctypes.CDLL(str(target))
     library.driver_new_slot.restype = ctypes.c_void_p
-    library.driver_new_slot.argtypes = [ctypes.POINTER(Tensor)]
+    library.driver_new_slot.argtypes = [ctypes.POINTER(Tensor), ctypes.c_void_p]
+    library.driver_allocate_on.argtypes = [ctypes.c_void_p, ctypes.POINTER(Tensor)]
+    library.driver_device_of.restype = ctypes.c_void_p
+    library.driver_device_of.argtypes = [ctypes.c_void_p]
+    for copy in (library.driver_copy_in, library.driver_copy_out):
+        copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     library.driver_end_slot.argtypes = [ctypes.c_void_p]
     library.driver_slot_value.argtypes = [ctypes.c_void_p, ctypes.POINTER(Tensor)]
     library.driver_release.argtypes = [ctypes.c_void_p]

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "headrace/kernel.h"
 
@@ -17,6 +18,7 @@ struct hr_buffer {
   hr_dtype dtype;
   int64_t count;
   int64_t bytes;
+  hr_device* device; /* whose memory it is; null: the host's */
 };
 
 static int64_t live_buffers = 0;
@@ -32,7 +34,7 @@ static void release(hr_buffer* buffer);
 static void release_object(hr_object* object);
 
 static hr_buffer* new_buffer(hr_dtype dtype, int64_t count, int64_t bytes) {
-  hr_buffer* buffer = malloc(sizeof *buffer);
+  hr_buffer* buffer = calloc(1, sizeof *buffer);
   size_t size = ((size_t)bytes + 127) / 64 * 64;
   buffer->references = 1;
   buffer->memory = aligned_alloc(64, size);
@@ -46,12 +48,72 @@ static hr_buffer* new_buffer(hr_dtype dtype, int64_t count, int64_t bytes) {
   return buffer;
 }
 
+/* Waits for a request to a device. */
+typedef struct wait {
+  volatile int32_t ended;
+  int32_t code;
+} wait;
+static void end_wait(void* argument, int32_t code, const char* message) {
+  wait* w = argument;
+  w->code = code;
+  if (code) fprintf(stderr, "harness: the device reports: %s\n", message);
+  __atomic_store_n(&w->ended, 1, __ATOMIC_RELEASE);
+}
+static int32_t waited(wait* w) {
+  while (!__atomic_load_n(&w->ended, __ATOMIC_ACQUIRE)) usleep(20);
+  return w->code;
+}
+
+EXPORT int32_t driver_copy_in(hr_device* device, void* to, const void* from, int64_t bytes) {
+  wait w = {0, 0};
+  int32_t code = device->copy_in(device, to, from, bytes, NULL, end_wait, &w);
+  return code ? code : waited(&w);
+}
+EXPORT int32_t driver_copy_out(hr_device* device, void* to, const void* from, int64_t bytes) {
+  wait w = {0, 0};
+  int32_t code = device->copy_out(device, to, from, bytes, NULL, end_wait, &w);
+  return code ? code : waited(&w);
+}
+/* Waits for everything that was enqueued. */
+EXPORT int32_t driver_finish(hr_device* device) {
+  wait w = {0, 0};
+  device->flush(device);
+  device->notify(device, end_wait, &w);
+  return waited(&w);
+}
+
+static hr_buffer* new_device_buffer(hr_device* device, hr_dtype dtype, int64_t bytes) {
+  hr_buffer* buffer = calloc(1, sizeof *buffer);
+  buffer->references = 1;
+  buffer->dtype = dtype;
+  buffer->bytes = bytes;
+  buffer->device = device;
+  buffer->memory = device->allocate(device, bytes ? bytes : 1, "harness");
+  if (!buffer->memory) abort();
+  char* rubbish = malloc((size_t)bytes + 1);
+  memset(rubbish, 0xcd, (size_t)bytes + 1);
+  if (bytes) driver_copy_in(device, buffer->memory, rubbish, bytes);
+  free(rubbish);
+  __atomic_add_fetch(&live_buffers, 1, __ATOMIC_RELAXED);
+  return buffer;
+}
+
+EXPORT hr_device* driver_device_of(const hr_buffer* buffer) {
+  return buffer ? buffer->device : NULL;
+}
+
 static void retain(hr_buffer* buffer) {
   if (buffer) __atomic_add_fetch(&buffer->references, 1, __ATOMIC_RELAXED);
 }
 
 static void release(hr_buffer* buffer) {
   if (!buffer || __atomic_sub_fetch(&buffer->references, 1, __ATOMIC_ACQ_REL)) return;
+  if (buffer->device) {
+    buffer->device->release(buffer->device, buffer->memory);
+    free(buffer);
+    __atomic_sub_fetch(&live_buffers, 1, __ATOMIC_RELAXED);
+    return;
+  }
   for (int64_t i = 0; i < buffer->count; ++i) {
     if (buffer->dtype == HR_STRING) release(((hr_string*)buffer->memory)[i].owner);
     if (buffer->dtype == HR_RESOURCE) {
@@ -86,6 +148,25 @@ EXPORT int driver_allocate(hr_tensor* t) {
   return 0;
 }
 
+/* In memory of a device. */
+EXPORT int driver_allocate_on(hr_device* device, hr_tensor* t) {
+  if (!device) return driver_allocate(t);
+  t->bytes = hr_elements(t) * hr_dtype_size(t->dtype);
+  t->owner = new_device_buffer(device, t->dtype, t->bytes);
+  t->data = t->owner->memory;
+  return 0;
+}
+
+/* From a tensor in memory of one to a tensor in memory of another, of the same size. */
+static void copy_bytes(const hr_tensor* from, hr_tensor* to) {
+  hr_device *source = from->owner->device, *target = to->owner->device;
+  if (!from->bytes) return;
+  if (source && target) source->copy_within(source, to->data, from->data, from->bytes, NULL);
+  else if (source) driver_copy_out(source, to->data, from->data, from->bytes);
+  else if (target) driver_copy_in(target, to->data, from->data, from->bytes);
+  else memcpy(to->data, from->data, (size_t)from->bytes);
+}
+
 EXPORT void driver_set_string(hr_string* string, const char* data, size_t size) {
   hr_buffer* buffer = NULL;
   if (size) {
@@ -112,7 +193,7 @@ static void destroy_slot(hr_object* object) {
   free(object);
 }
 
-EXPORT slot* driver_new_slot(const hr_tensor* value) {
+EXPORT slot* driver_new_slot(const hr_tensor* value, hr_device* device) {
   slot* s = calloc(1, sizeof *s);
   s->object.size = sizeof(hr_object);
   s->object.references = 1;
@@ -121,8 +202,8 @@ EXPORT slot* driver_new_slot(const hr_tensor* value) {
   if (value) {
     s->initialised = 1;
     s->value = *value;
-    driver_allocate(&s->value);
-    memcpy(s->value.data, value->data, (size_t)s->value.bytes);
+    driver_allocate_on(device, &s->value);
+    copy_bytes(value, &s->value);
   }
   return s;
 }
@@ -253,6 +334,11 @@ static hr_code ctx_fail(hr_ctx* ctx, hr_code code, const char* format, ...) {
 static hr_code ctx_allocate(hr_ctx* ctx, hr_tensor* output) {
   ++((context*)ctx)->allocations;
   if (output->owner) return ctx_fail(ctx, HR_INTERNAL, "harness: an output was allocated twice");
+  driver_allocate_on(ctx->device, output);
+  return HR_OK;
+}
+static hr_code ctx_allocate_host(hr_ctx* ctx, hr_tensor* output) {
+  if (output->owner) return ctx_fail(ctx, HR_INTERNAL, "harness: an output was allocated twice");
   driver_allocate(output);
   return HR_OK;
 }
@@ -289,8 +375,8 @@ static hr_code begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs,
     s->writing = 1;
     if (s->value.owner->references > 1) { /* pinned by a reader: copy */
       hr_tensor copy = s->value;
-      driver_allocate(&copy);
-      memcpy(copy.data, s->value.data, (size_t)copy.bytes);
+      driver_allocate_on(s->value.owner->device, &copy);
+      copy_bytes(&s->value, &copy);
       release(s->value.owner);
       s->value = copy;
     }
@@ -311,11 +397,10 @@ static hr_code slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) {
   return HR_OK;
 }
 static hr_code slot_assign(hr_ctx* ctx, const hr_tensor* ref, const hr_tensor* value) {
-  (void)ctx;
   slot* s = slot_of(ref);
   hr_tensor copy = *value;
-  driver_allocate(&copy);
-  memcpy(copy.data, value->data, (size_t)copy.bytes);
+  driver_allocate_on(ctx->device, &copy);
+  copy_bytes(value, &copy);
   release(s->value.owner);
   s->value = copy;
   s->initialised = 1;
@@ -334,10 +419,24 @@ static uint64_t on_cancel(hr_ctx* ctx, void (*cancel)(void*), void* argument) {
 }
 static void forget_cancel(hr_ctx* ctx, uint64_t token) { (void)ctx, (void)token; }
 
-static const hr_ctx_api ctx_api = {
-    sizeof(hr_ctx_api), ctx_fail,      ctx_allocate,   forward,   retain,       release,
-    set_string,         parallel_for,  begin_write,    commit,    slot_read,    slot_assign,
-    lookup_or_create,   retain_object, release_object, on_cancel, forget_cancel};
+static const hr_ctx_api ctx_api = {sizeof(hr_ctx_api),
+                                   ctx_fail,
+                                   ctx_allocate,
+                                   forward,
+                                   retain,
+                                   release,
+                                   set_string,
+                                   parallel_for,
+                                   begin_write,
+                                   commit,
+                                   slot_read,
+                                   slot_assign,
+                                   lookup_or_create,
+                                   retain_object,
+                                   release_object,
+                                   on_cancel,
+                                   forget_cancel,
+                                   .allocate_host = ctx_allocate_host};
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
@@ -365,7 +464,7 @@ EXPORT void driver_destroy(const hr_kernel* row, void* state) {
 /* inputs and outputs are arrays of tensors; known says which inputs prepare may read. */
 EXPORT hr_code driver_prepare(node* n, const hr_kernel* row, void* state, const hr_tensor* inputs,
                               const int32_t* known, hr_tensor* outputs, int32_t threads,
-                              call** result) {
+                              hr_device* device, call** result) {
   int32_t n_in = n->head.n_inputs, n_out = n->head.n_outputs;
   call* c = calloc(1, sizeof *c);
   c->row = row;
@@ -390,6 +489,7 @@ EXPORT hr_code driver_prepare(node* n, const hr_kernel* row, void* state, const 
   c->request.inputs = c->input_pointers;
   c->request.outputs = c->output_pointers;
   c->request.threads = threads;
+  c->request.device = device;
   n->message[0] = 0;
   *result = c;
   return row->prepare ? row->prepare(state, &c->request) : HR_OK;
@@ -410,16 +510,24 @@ static void done(void* argument, hr_code code) {
 
 /* Runs compute `repeats` times over the same tensors. */
 EXPORT hr_code driver_compute(call* c, const hr_tensor* inputs, int32_t n_in, hr_tensor* outputs,
-                              int32_t n_out, int32_t threads, int64_t repeats, char* message,
-                              size_t room) {
+                              int32_t n_out, int32_t threads, hr_device* device, int64_t repeats,
+                              char* message, size_t room) {
   static const volatile int32_t never = 0;
   context ctx = {{sizeof(hr_ctx), threads, &ctx_api, &never, 1}, message, room, 0};
   for (int32_t i = 0; i < n_in; ++i) c->input_pointers[i] = &inputs[i];
   for (int32_t i = 0; i < n_out; ++i) c->output_pointers[i] = &outputs[i];
   hr_compute compute = c->request.compute ? c->request.compute : c->row->compute;
+  ctx.head.device = device;
   size_t size = (c->request.workspace + 127) / 64 * 64;
-  void* workspace = c->request.workspace ? aligned_alloc(64, size) : NULL;
-  if (workspace) memset(workspace, 0xcd, size);
+  void* workspace = NULL;
+  hr_buffer* device_workspace = NULL;
+  if (c->request.workspace && device) {
+    device_workspace = new_device_buffer(device, HR_UINT8, (int64_t)size);
+    workspace = device_workspace->memory;
+  } else if (c->request.workspace) {
+    workspace = aligned_alloc(64, size);
+    memset(workspace, 0xcd, size);
+  }
   hr_code code = HR_OK;
   message[0] = 0;
   for (int64_t i = 0; i < repeats && code == HR_OK; ++i) {
@@ -436,7 +544,13 @@ EXPORT hr_code driver_compute(call* c, const hr_tensor* inputs, int32_t n_in, hr
       code = ctx_fail(&ctx.head, HR_INTERNAL, "harness: the row has no compute function");
     }
   }
-  free(workspace);
+  if (device) {
+    int32_t ended = driver_finish(device);
+    if (!code && ended) code = ctx_fail(&ctx.head, ended, "harness: the device failed");
+    release(device_workspace);
+  } else {
+    free(workspace);
+  }
   return code;
 }
 

@@ -14,7 +14,8 @@ the kernel's constant inputs only; allocates the outputs, filled with rubbish; c
 raised as headrace.formats.errors.OpError, with the kernel's code and text.
 
 Options: `threads`; `in_place=i` gives output 0 the memory of a copy of input i, and fails where
-the kernel does not allow it; `kernel=j` takes the jth matching kernel instead of the best.
+the kernel does not allow it; `kernel=j` takes the jth matching kernel instead of the best;
+`device` is one of Library(capsule).devices(), whose kernel then runs on memory there.
 
 A Variable is an input of a reference type or a resource: its `.value` is what the kernel left.
 A PreparedKernel keeps state and plan over several `compute` calls (random kernels, timing).
@@ -40,14 +41,17 @@ from kernel_harness.abi import (
     driver,
 )
 from kernel_harness.nodes import Keeper, arg_types, infer_attrs, make_attr, split_inputs
-from kernel_harness.table import matches, registrations_of
-from kernel_harness.tensors import Variable, as_array, to_array, to_tensor
+from kernel_harness.table import Device, matches, registrations_of
+from kernel_harness.tensors import Variable, as_array, is_plain, to_array, to_tensor
 
 
 class PreparedKernel:
     """One node with its kernel: state made, plan made, ready to compute."""
 
-    def __init__(self, op: str, *inputs: Any, threads: int = 1, kernel: int = 0, **given: Any):
+    def __init__(self, op: str, *inputs: Any, threads: int = 1, kernel: int = 0,
+                 device: Device | None = None, **given: Any):  # fmt: skip
+        self.device = device
+        self._address = device and device.address
         self._keep = keep = Keeper()
         self._state = ctypes.c_void_p()
         self._call = ctypes.c_void_p()
@@ -68,6 +72,7 @@ class PreparedKernel:
         tensors: list[Tensor] = []
         input_types: list[int] = []
         read_in_prepare = self.registration.constant_inputs | self.registration.value_inputs
+        on_host = read_in_prepare | self.registration.host_inputs
         self._variables = [v for _, vs in arguments for v in vs if isinstance(v, Variable)]
         for i, (arg, values) in enumerate(arguments):
             ranges += [len(tensors), len(values)]
@@ -75,7 +80,8 @@ class PreparedKernel:
                 if isinstance(value, Variable):
                     tensors.append(value._tensor(arg.is_ref))
                 else:
-                    tensors.append(to_tensor(value))
+                    there = None if on_host >> i & 1 or not is_plain(value) else self._address
+                    tensors.append(to_tensor(value, there))
                 known.append(read_in_prepare >> i & 1)
                 input_types.append(tensors[-1].dtype)
         self.first_tensor_of = ranges[::2]
@@ -118,7 +124,7 @@ class PreparedKernel:
         self.prepare()
 
     def _choose(self, op: str, kernel: int) -> KernelRegistration:
-        matching = [r for r in registrations_of(op) if matches(r, self.attrs)]
+        matching = [r for r in registrations_of(op, self.device) if matches(r, self.attrs)]
         matching.sort(key=lambda r: -r.priority)
         if len(matching) <= kernel:
             types = {k: v for k, v in self.attrs.items() if isinstance(v, int)}
@@ -139,6 +145,7 @@ class PreparedKernel:
                 self._known,
                 self._outputs,
                 self.threads,
+                ctypes.c_void_p(self._address),
                 ctypes.byref(self._call),
             )
         )
@@ -171,14 +178,16 @@ class PreparedKernel:
             elif i == 0 and in_place is not None:
                 self._share(inputs, output, in_place)
             elif not self.depends_on_data and output.dtype < REF:
-                driver.driver_allocate(ctypes.byref(output))
+                host = self.registration.host_outputs >> self._argument_of_output(i) & 1
+                driver.driver_allocate_on(None if host else self._address, ctypes.byref(output))
             outputs[i] = output
         message = ctypes.create_string_buffer(4096)
         code = 0
         if not self.registration.flags & VIEW:
             code = driver.driver_compute(
                 self._call, inputs, self.n_inputs, outputs, self.n_outputs, self.threads,
-                ctypes.c_int64(repeats), message, ctypes.c_size_t(4096),
+                ctypes.c_void_p(self._address), ctypes.c_int64(repeats), message,
+                ctypes.c_size_t(4096),
             )  # fmt: skip
         results = []
         for output in outputs[: self.n_outputs]:
@@ -196,11 +205,15 @@ class PreparedKernel:
         if not self.registration.reuse_inputs >> argument & 1:
             raise LookupError(f"{self.signature.name} may not write over argument {argument}")
         at = self.first_tensor_of[argument]
-        copy = to_tensor(to_array(inputs[at]))
+        copy = to_tensor(to_array(inputs[at]), self._address)
         if list(copy.dims[: copy.rank]) != list(output.dims[: output.rank]):
             raise ValueError("in_place needs an input of the output's shape")
         inputs[at] = copy
         output.data, output.owner, output.bytes = copy.data, copy.owner, copy.bytes
+
+    def _argument_of_output(self, i: int) -> int:
+        firsts, counts = self._output_ranges[::2], self._output_ranges[1::2]
+        return next(a for a, (f, n) in enumerate(zip(firsts, counts, strict=True)) if i < f + n)
 
     def _arrange(self, results: list[Any]) -> Any:
         outputs = self.signature.outputs
@@ -230,6 +243,7 @@ def run_kernel(
     threads: int = 1,
     in_place: int | None = None,
     kernel: int = 0,
+    device: Device | None = None,
     **attrs: Any,
 ) -> Any:
     """Calls the kernel of one op once; see the module's text.
@@ -238,5 +252,5 @@ def run_kernel(
     Raises: errors.OpError from create, prepare or compute; LookupError where the table has no
       registration for these types.
     """
-    prepared = PreparedKernel(op, *inputs, threads=threads, kernel=kernel, **attrs)
+    prepared = PreparedKernel(op, *inputs, threads=threads, kernel=kernel, device=device, **attrs)
     return prepared.compute(in_place=in_place)

@@ -1,17 +1,50 @@
-"""The registrations of the compiled kernel table."""
+"""The registrations of the compiled kernel tables, and the devices of one."""
 
 from __future__ import annotations
 
+import ctypes
+import dataclasses
 from typing import Any
 
 from headrace.formats import dtypes, kernel_abi
 from headrace.kernels.cpu import capsule as cpu
-from kernel_harness.abi import KernelRegistration
+from kernel_harness.abi import HrDevice, KernelRegistration
 
 _by_op: dict[str, list[KernelRegistration]] = {}
 
 
-def registrations_of(op: str) -> list[KernelRegistration]:
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """A device of a library: kernels run there, on memory of its own."""
+
+    address: int  # of its hr_device
+    library: Library
+    description: str
+
+
+class Library:
+    """A kernel library besides the CPU's, which has devices."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+        self.table, kernels = kernel_abi.read_table(capsule)
+        self.by_op: dict[str, list[KernelRegistration]] = {}
+        for registration in kernels:
+            self.by_op.setdefault(registration.op.decode(), []).append(registration)
+
+    def devices(self) -> list[Device]:
+        count = ctypes.c_int32()
+        find = ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int32))
+        found = find(self.table.devices)(ctypes.byref(count))
+        described = [HrDevice.from_address(found[i]) for i in range(count.value)]
+        return [
+            Device(found[i], self, described[i].description.decode()) for i in range(count.value)
+        ]
+
+
+def registrations_of(op: str, device: Device | None = None) -> list[KernelRegistration]:
+    if device is not None:
+        return device.library.by_op.get(op, [])
     if not _by_op:
         _, kernels = kernel_abi.read_table(cpu())
         for registration in kernels:

@@ -17,6 +17,11 @@ def dtype_number(array: np.ndarray) -> int:
     return int(dtypes.as_dtype(array.dtype))
 
 
+def is_plain(array: np.ndarray) -> bool:
+    """Whether the elements are bytes that may lie in memory of a device."""
+    return dtype_number(array) != STRING
+
+
 def as_array(value: Any) -> np.ndarray:
     if isinstance(value, (bytes, str)):
         value = np.array(value.encode() if isinstance(value, str) else value, dtype=object)
@@ -26,13 +31,16 @@ def as_array(value: Any) -> np.ndarray:
     return array if array.flags.c_contiguous else np.array(array, order="C")
 
 
-def to_tensor(array: np.ndarray) -> Tensor:
-    """A tensor with memory of its own."""
+def to_tensor(array: np.ndarray, device: int | None = None) -> Tensor:
+    """A tensor with memory of its own, on the host or on a device."""
     tensor = Tensor(dtype=dtype_number(array), rank=array.ndim)
     for i, size in enumerate(array.shape):
         tensor.dims[i] = size
-    driver.driver_allocate(ctypes.byref(tensor))
-    if tensor.dtype == STRING:
+    driver.driver_allocate_on(device, ctypes.byref(tensor))
+    if device is not None:
+        if tensor.bytes:
+            driver.driver_copy_in(device, tensor.data, array.ctypes.data, tensor.bytes)
+    elif tensor.dtype == STRING:
         for i, text in enumerate(array.ravel()):
             text = text.encode() if isinstance(text, str) else text
             at = tensor.data + i * ctypes.sizeof(String)
@@ -53,7 +61,10 @@ def to_array(tensor: Tensor) -> np.ndarray:
         return flat.reshape(shape)
     numpy_type = np.dtype(dtypes.as_dtype(tensor.dtype).as_numpy_dtype)
     array = np.empty(shape, dtype=numpy_type)
-    if array.nbytes:
+    device = driver.driver_device_of(tensor.owner)
+    if array.nbytes and device:
+        driver.driver_copy_out(device, array.ctypes.data, tensor.data, array.nbytes)
+    elif array.nbytes:
         ctypes.memmove(array.ctypes.data, tensor.data, array.nbytes)
     return array
 
@@ -64,13 +75,16 @@ class Variable:
     Args:
       value: what it holds; None if it is uninitialised.
       dtype: needed where value is None.
+      device: in whose memory it is; None: the host's.
     """
 
-    def __init__(self, value: Any, dtype: Any = None) -> None:
+    def __init__(self, value: Any, dtype: Any = None, device: Any = None) -> None:
         array = None if value is None else as_array(value)
         self.dtype = int(dtypes.as_dtype(dtype)) if array is None else dtype_number(array)
         tensor = None if array is None else to_tensor(array)
-        self._slot = driver.driver_new_slot(None if tensor is None else ctypes.byref(tensor))
+        self._slot = driver.driver_new_slot(
+            None if tensor is None else ctypes.byref(tensor), device and device.address
+        )
         if tensor is not None:
             driver.driver_release(tensor.owner)
         self._handle = ctypes.c_void_p(self._slot)

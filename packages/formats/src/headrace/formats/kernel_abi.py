@@ -1,4 +1,4 @@
-"""The kernel ABI for Python: the structs of kernel.h as ctypes, read from the header itself.
+"""The kernel ABI for Python: the structs of kernel.h and device.h as ctypes, read from the headers.
 
 For Python code that reads the table of a kernel library, or makes one.
 """
@@ -24,14 +24,18 @@ _SCALARS: dict[str, Any] = {
     "hr_dtype": ctypes.c_int32,
     "hr_code": ctypes.c_int32,
     "hr_compute": ctypes.c_void_p,
+    "hr_device_done": ctypes.c_void_p,
 }
 
 
 @lru_cache(maxsize=1)
 def _header() -> str:
-    """The text of kernel.h without comments."""
-    with open(os.path.join(include_dir(), "headrace", "kernel.h"), encoding="utf-8") as file:
-        return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL)
+    """The text of device.h and kernel.h without comments."""
+    texts = []
+    for name in ("device.h", "kernel.h"):
+        with open(os.path.join(include_dir(), "headrace", name), encoding="utf-8") as file:
+            texts.append(re.sub(r"/\*.*?\*/", "", file.read(), flags=re.DOTALL))
+    return "\n".join(texts)
 
 
 @lru_cache(maxsize=1)

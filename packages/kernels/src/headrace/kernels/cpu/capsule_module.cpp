@@ -6,7 +6,7 @@
 #include <string>
 
 #include "files/remote_files.hpp"
-#include "ops/elementwise/fused/fused.hpp"
+#include "library/elementwise/instruction_table.hpp"
 #include "table/table.hpp"
 
 static PyObject* capsule(PyObject*, PyObject*) {
@@ -16,8 +16,8 @@ static PyObject* capsule(PyObject*, PyObject*) {
 
 static PyObject* fused_instructions(PyObject*, PyObject*) {
   PyObject* result = PyDict_New();
-  for (int i = 0; result && i < hr::fused_instruction_count(); ++i) {
-    const hr::FusedInstruction instruction = hr::fused_instruction(i);
+  for (int i = 0; result && i < hr::fused::instruction_count(); ++i) {
+    const hr::fused::Instruction& instruction = hr::fused::instruction_at(i);
     PyObject* operands = PyLong_FromLong(instruction.operands);
     if (!operands || PyDict_SetItemString(result, instruction.name, operands) < 0) Py_CLEAR(result);
     Py_XDECREF(operands);

@@ -16,7 +16,7 @@ from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.propagation cimport fail, finish, finish_failed, record_unit
 from headrace.runtime.state.error_boundary cimport call_compute_async, call_prepare
 from headrace.runtime.executor.executor_plan cimport RUN_SEND, ExecutorPlan, Port, Target, Unit
-from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration
+from headrace.runtime.executor.executor_state cimport AWAITED, ExecutionState, Iteration
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
@@ -25,7 +25,9 @@ from headrace.runtime.memory.kernel_abi cimport (
 from headrace.runtime.memory.worker_abi cimport hr_edge_key, hr_rendezvous
 from headrace.runtime.plan.segment_builder cimport ensure_state
 from headrace.runtime.threads.pools cimport begin_prepare, end_prepare
-from headrace.runtime.executor.trace cimport monotonic_ns
+from headrace.runtime.executor.trace cimport (
+    DeviceTrace, TraceRecord, add_output, monotonic_ns,
+)
 
 
 cdef extern from "graph/input_ranks.hpp" namespace "headrace" nogil:
@@ -117,10 +119,30 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code != HR_OK:
         kernel_done(call, code)
         return
+    if state.busy.size() and unit.kernel.host_outputs:
+        state.busy[unit.device] = AWAITED   # what it waits for ends after all work before it
+        if state.traced:
+            profile_copy(state, unit, call)
     call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
                        <const hr_tensor* const*>call.input_pointers,
                        <hr_tensor* const*>call.output_pointers, call.workspace.get().data,
                        kernel_done, call)
+
+
+cdef void profile_copy(ExecutionState* state, Unit* unit, AsyncCall* call) noexcept nogil:
+    """Has the device report the time of a copy to the host."""
+    cdef DeviceTrace* trace = state.device_trace.get()
+    cdef int32_t number = trace.reserve(1)
+    cdef TraceRecord* record
+    if number < 0:
+        return    # the trace lacks it
+    record = &trace.entry(number)
+    record.node = unit.node
+    record.device = unit.device
+    record.thread = 0
+    add_output(record[0], 0, call.outputs[0].get()[0])
+    trace.abi().entry = number
+    state.run.ctx.profile = trace.abi()
 
 
 cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) noexcept nogil:

@@ -25,18 +25,20 @@ from headrace.runtime.executor.propagation cimport (
     push,
 )
 from headrace.runtime.executor.asynchronous_nodes cimport send, start_async, start_recv
+from headrace.runtime.executor.device_work cimport await_work, end_work
 from headrace.runtime.executor.executor_plan cimport (
     RUN_ASYNC, RUN_LOOP, RUN_MERGE, RUN_RECV, RUN_SEGMENT, RUN_SEND, RUN_SWITCH,
     ExecutorPlan, Unit,
 )
 from headrace.runtime.executor.executor_segments cimport run_loop, run_segment
 from headrace.runtime.executor.executor_state cimport (
-    ExecutionState, Iteration, Ready, wait_for_change, wake,
+    BUSY, ExecutionState, Iteration, Ready, add_device_runs, wait_for_change, wake,
 )
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_DEADLINE_EXCEEDED, HR_FAILED_PRECONDITION, HR_INT32, HR_INTERNAL,
     HR_INVALID_ARGUMENT, HR_OK, hr_code, hr_tensor,
 )
+from headrace.runtime.passes.program cimport is_accelerated
 from headrace.runtime.state.session_owner cimport SessionOwner
 from headrace.runtime.executor.step cimport run_error
 from headrace.runtime.threads.pools cimport (
@@ -59,6 +61,10 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.wide.first = &state.run
     state.run.functions = <StepFunctions*>(<SessionOwner>owner_pointer).functions.get()
     state.wide.functions = state.run.functions
+    state.traced = traced
+    if is_accelerated((<ExecutorPlan>plan_pointer).program) and not begin_on_devices(
+            state, (<ExecutorPlan>plan_pointer).program.memories.size(), session):
+        return False
     state.plan = plan_pointer
     state.intra_op_threads = 1 if (<ExecutorPlan>plan_pointer).one_thread else intra_op_threads
     state.pool = (<SessionOwner>owner_pointer).inter_op_pool
@@ -67,7 +73,6 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.active.session = owner_pointer
     state.active.state = <void*>session
     state.active.cancelled = &state.run.cancelled
-    state.traced = traced
     state.root_iteration = new_iteration(state, <ExecutorPlan>plan_pointer, &state.root)
     if state.root_iteration == NULL:
         return False
@@ -75,6 +80,17 @@ cdef bint begin_execution(ExecutionState* state, void* owner_pointer, void* plan
     state.root_iteration.outstanding += 1
     for unit in (<ExecutorPlan>plan_pointer).roots:
         push(state, <ExecutorPlan>plan_pointer, unit, state.root_iteration)
+    return True
+
+
+cdef bint begin_on_devices(ExecutionState* state, size_t n, SessionState* session) noexcept nogil:
+    cdef size_t i
+    if not add_device_runs(state, n):
+        return False
+    for i in range(n):
+        run_begin(state.on_devices[i].get(), session, 1)
+        state.on_devices[i].get().first = &state.run
+        state.on_devices[i].get().functions = state.run.functions
     return True
 
 
@@ -95,6 +111,8 @@ cdef class Execution:
 
     def __dealloc__(self):
         cdef ExecutionState* state = state_of(self)
+        if state != NULL:    # it is null where there was no memory for it
+            end_work(state)
         del state
 
     cdef int feed(self, int number, object value) except -1:
@@ -166,6 +184,9 @@ cdef class Execution:
         cancel(self, HR_CANCELLED, reason.encode())
 
     cdef bytes metadata(self):
+        cdef ExecutionState* state = state_of(self)
+        if state.device_trace.get() != NULL and not state.device_trace.get().finish(state.records):
+            raise MemoryError()
         return metadata_of(state_of(self).records, self.plan.program)
 
 
@@ -257,6 +278,12 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             state.heavy.pop_back()
             request_pool_thread(state, plan)
         elif state.outstanding == 0:
+            if await_devices(state):
+                continue
+            if state.work.size():
+                state.lock.unlock()
+                end_work(state)
+                state.lock.lock()
             if state.pool_tasks:
                 state.pool_tasks -= state.pool.get().withdraw(state)
             if state.pool_tasks == 0:
@@ -280,6 +307,22 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
         rounds += 1
         if not driven and not rounds & 63 and monotonic_ns() > next_signal_check_ns:
             return False
+
+
+cdef bint await_devices(ExecutionState* state) noexcept nogil:
+    """Waits for the devices that have work of the step: it is over when theirs is. False: none has.
+
+    A step that failed also takes their errors, which would be those of the next step otherwise. The
+    lock is held before and after.
+    """
+    cdef size_t i
+    cdef bint found = False
+    for i in range(state.busy.size()):
+        if state.busy[i] == BUSY or (state.failed or state.traced) and state.busy[i]:
+            found = True
+            state.busy[i] = 0
+            await_work(state, <int32_t>i)
+    return found
 
 
 cdef void run_heavy_units(void* argument) noexcept nogil:

@@ -21,9 +21,12 @@ from headrace.runtime.plan.executable cimport (
 from headrace.runtime.executor.step cimport keep_error
 from headrace.runtime.executor.executor_plan cimport ExecutorPlan, Unit
 from headrace.runtime.executor.asynchronous_nodes cimport send_early
-from headrace.runtime.executor.executor_state cimport ExecutionState, Iteration, keep_named
+from headrace.runtime.executor.device_work cimport begin_work, wait_for_room
+from headrace.runtime.executor.executor_state cimport (
+    BUSY, ExecutionState, Iteration, keep_named,
+)
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_INTERNAL, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_device, hr_tensor,
 )
 from headrace.runtime.executor.native_loop cimport LoopContext, NativeLoop, run_native
 from headrace.runtime.plan.segment_runner cimport SegmentRunner
@@ -31,7 +34,7 @@ from headrace.runtime.threads.pools cimport (
     begin_heavy_unit, end_heavy_unit, expected_ns, kHeavy, kLong, kParallel, others_compute,
     run_intra_op, steady_ns, thread_number, weight_of,
 )
-from headrace.runtime.executor.trace cimport Clock, trace_entries
+from headrace.runtime.executor.trace cimport Clock, trace_device_entries, trace_entries
 
 
 # Plans that one segment may try while other threads change the shapes of its variables.
@@ -70,7 +73,11 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
         chosen = specialised(state, number, inputs, 1)
         if chosen.get() == NULL:
             return HR_INTERNAL
-        plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+        if chosen.get().memory == NULL:
+            plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    if chosen.get().memory != NULL:
+        return run_on_device(state, plan.units[unit].device, unit, iteration, inputs, outputs,
+                             chosen, poll, poll_argument)
     ns = cost_of(chosen.get()) if plan.weights[unit].get() else 0
     if alone and state.intra_op_threads > 1 and ns > kParallel and \
             (ns > kLong or not others_compute()):
@@ -91,6 +98,25 @@ cdef hr_code try_segment(ExecutionState* state, ExecutorPlan plan, int unit,
     if timed:
         chosen.get().cost.add_sample(<double>(steady_ns() - start))
         plan.weights[unit].set(weight_of(cost_of(chosen.get())))
+    return code
+
+
+cdef hr_code run_on_device(ExecutionState* state, int32_t device, int unit, Iteration* iteration,
+                           const hr_tensor* inputs, OwnedTensor* outputs,
+                           shared_ptr[Executable]& chosen, void (*poll)(void*) noexcept nogil,
+                           void* poll_argument) noexcept nogil:
+    """Enqueues the segment's work; what it makes is there in the order of the device."""
+    cdef Run* run = state.on_devices[device].get()
+    cdef hr_device* memory = chosen.get().memory
+    cdef hr_code code = begin_work(state, device, memory, poll, poll_argument)
+    if code != HR_OK:
+        return code
+    code = run_on(state, run, unit, iteration, inputs, outputs, chosen)
+    memory.flush(memory)
+    state.busy[device] = BUSY
+    if code != HR_OK and code != HR_REPLAN:
+        run_fail_text(&state.run, run_code(run), run.message)
+        run_blame(&state.run, run_blamed(run))
     return code
 
 
@@ -117,6 +143,9 @@ cdef hr_code run_on(ExecutionState* state, Run* run, int unit, Iteration* iterat
         code = run_with_clock(state, run, unit, iteration, executable, buffers)
     elif executable.early.size():
         code = run_and_send(state, run, unit, iteration, executable, buffers, NULL)
+    elif executable.memory != NULL:
+        code = run_in_parts(state, (<ExecutorPlan>state.plan).units[unit].device, run, executable,
+                            buffers)
     else:
         code = run_entries(executable, buffers, run)
     if code == HR_OK:
@@ -133,19 +162,37 @@ cdef hr_code run_on(ExecutionState* state, Run* run, int unit, Iteration* iterat
     return code
 
 
+cdef hr_code run_in_parts(ExecutionState* state, int32_t device, Run* run, Executable* executable,
+                          RunBuffers* buffers) noexcept nogil:
+    """Enqueues all entries, but never more than the device does in short time."""
+    cdef size_t at = 0, n = executable.entries.size(), end
+    cdef hr_code code = HR_OK
+    while code == HR_OK and at < n:
+        end = at + wait_for_room(state, device, n - at)
+        code = run_part(executable, buffers, run, at, end, NULL)
+        at = end
+    return code
+
+
 cdef hr_code run_with_clock(ExecutionState* state, Run* run, int unit, Iteration* iteration,
                             Executable* executable, RunBuffers* buffers) noexcept nogil:
     cdef Clock clock
     cdef hr_code code
     cdef bint kept
-    if not clock.start(executable.entries.size()):
+    if executable.memory != NULL:
+        run.first_profiled = state.device_trace.get().reserve(executable.entries.size())
+        run.ctx.profile = state.device_trace.get().abi()
+    if not clock.start(executable.entries.size()) or run.first_profiled < 0:
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")
     if executable.early.size():    # the clock starts with zeros
         code = run_and_send(state, run, unit, iteration, executable, buffers, clock.data())
     else:
         code = run_traced(executable, buffers, run, clock.data())
+    run.ctx.profile = NULL
     state.lock.lock()
-    kept = trace_entries(state.records, executable, buffers, clock.data(), thread_number())
+    kept = executable.memory == NULL or trace_device_entries(
+        state.device_trace.get(), run.first_profiled, executable, buffers)
+    kept = kept and trace_entries(state.records, executable, buffers, clock.data(), thread_number())
     state.lock.unlock()
     if not kept:
         return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for the step's trace")

@@ -146,11 +146,33 @@ class StepLock {
   std::atomic<int32_t> waiting_{0};
 };
 
+struct ExecutionState;
+
+// What a step has enqueued on one device.
+struct DeviceWork {
+  ExecutionState* state;
+  hr_device* device;
+  int64_t kernels = 0;            // since the last notify
+  int32_t notices = 0;            // notifies that have not ended
+  int64_t per_notice = 32;        // kernels from one notify to the next
+  int64_t asked_ns = 0;           // when the device began with what the next notice is for
+  void (*poll)(void*) = nullptr;  // for signals, while the step waits
+  void* poll_argument = nullptr;
+  bool listed = false;  // in DeviceSteps
+};
+
 // One step in progress. `lock` guards everything except the constant pointers.
 struct ExecutionState {
-  Run run;                            // of units on one thread
-  Run wide;                           // of the unit that has the intra-op pool
-  void* plan = nullptr;               // ExecutorPlan
+  Run run;   // of units on one thread
+  Run wide;  // of the unit that has the intra-op pool
+  // Of units on devices with memory of their own, by number; empty: the program has none. Only the
+  // thread that drives the step runs such units: they enqueue, and return.
+  std::vector<std::unique_ptr<Run>> on_devices;
+  enum : char { UNUSED, AWAITED, BUSY };
+  std::vector<DeviceWork> work;  // per device
+  std::vector<char>
+      busy;              // per device: whether it has work of the step whose end nothing waits for
+  void* plan = nullptr;  // ExecutorPlan
   void* errors = nullptr;             // a Python list: exceptions, the first one wins
   int32_t intra_op_threads = 1;       // threads of an intra-op team
   std::shared_ptr<InterOpPool> pool;  // for heavy units; empty: the calling thread takes all
@@ -182,12 +204,24 @@ struct ExecutionState {
   bool light_only = false;
   bool traced = false;
   std::vector<TraceRecord> records;
+  std::unique_ptr<DeviceTrace> device_trace;  // of a traced step with devices of their own memory
   std::vector<std::shared_ptr<Executable>>
       named;  // owners of nodes that an error or the trace names
 
   ExecutionState(size_t n_frames, size_t n_fetches)
       : pools(n_frames), fetched(n_fetches), fetch_state(n_fetches) {}
 };
+
+// False: out of memory.
+inline bool add_device_runs(ExecutionState* state, size_t n) noexcept {
+  try {
+    state->busy.assign(n, 0);
+    state->work.assign(n, DeviceWork{state, nullptr});
+    while (state->on_devices.size() < n) state->on_devices.push_back(std::make_unique<Run>());
+    if (state->traced) state->device_trace = std::make_unique<DeviceTrace>();
+    return true;
+  } catch (const std::bad_alloc&) { return false; }
+}
 
 // As vector::reserve, doubling.
 template <class T>

@@ -8,10 +8,10 @@ from libcpp.vector cimport vector
 from headrace.runtime.memory.buffer cimport OwnedTensor
 from headrace.runtime.state.context cimport Run
 from headrace.runtime.plan.executable cimport Executable
-from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_device, hr_tensor
 from headrace.runtime.memory.worker_abi cimport hr_rendezvous
 from headrace.runtime.threads.pools cimport ActiveRun, InterOpPool
-from headrace.runtime.executor.trace cimport TraceRecord
+from headrace.runtime.executor.trace cimport DeviceTrace, TraceRecord
 
 
 cdef extern from "state/rendezvous.hpp" namespace "headrace" nogil:
@@ -67,10 +67,29 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
     cdef cppclass LocalRendezvous:
         void abort(hr_code code, const char* message)
 
+    cdef enum:
+        AWAITED "headrace::ExecutionState::AWAITED"
+        BUSY "headrace::ExecutionState::BUSY"
+
+    cdef cppclass ExecutionState
+    cdef cppclass DeviceWork:
+        ExecutionState* state
+        hr_device* device
+        int64_t kernels
+        int32_t notices
+        int64_t per_notice
+        int64_t asked_ns
+        void (*poll)(void*) noexcept nogil
+        void* poll_argument
+        cbool listed
+
     cdef cppclass ExecutionState:
         ExecutionState(size_t n_frames, size_t n_fetches) except +
         Run run
         Run wide
+        vector[unique_ptr[Run]] on_devices
+        vector[DeviceWork] work
+        vector[char] busy
         void* plan
         void* errors
         int32_t intra_op_threads
@@ -98,10 +117,12 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         cbool light_only
         cbool traced
         vector[TraceRecord] records
+        unique_ptr[DeviceTrace] device_trace
         vector[shared_ptr[Executable]] named
 
     # Keeps a value for a later iteration; null: a dead one. False: out of memory.
     cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
+    cbool add_device_runs(ExecutionState* state, size_t n)
     void wait_for_change(ExecutionState* state)
     # Wakes the driver of a step; called with the lock.
     void wake(ExecutionState* state)

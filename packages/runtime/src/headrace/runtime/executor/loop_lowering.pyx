@@ -14,6 +14,7 @@ from headrace.runtime.executor.loop_parts cimport LoopParts
 from headrace.runtime.executor.native_loop cimport CHOOSE, RUN_INNER, RUN_PART, Guard, LoopStep, NativeLoop
 from headrace.runtime.graph.node_kind cimport EXIT, MERGE, NEXT_ITERATION
 from headrace.runtime.passes.segments cimport Segment, Segments
+from headrace.runtime.passes.program cimport is_accelerated
 from headrace.runtime.passes.program cimport Program, ProgramNode
 
 from headrace.runtime.executor.loop_phases import ALWAYS, NotNative
@@ -32,6 +33,9 @@ cdef NativeLoop native_loop_of(Program program, Segments segments, int32_t frame
         cut.collect(frame_of, entered, inner)
         cut.find_predicate()
         for node in cut.members:
+            if is_accelerated(program) and \
+                    program.memories[program.nodes[<size_t>node].device] != NULL:
+                return None   # its work is enqueued, and copies to the host wait
             cut.place(node)
         cut.place_inner_loops()
         cut.make_parts()

@@ -29,6 +29,7 @@ from headrace.runtime.executor.trace cimport TraceRecord, add_output, keep_recor
 
 cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
                const char* message) noexcept nogil:
+    cdef size_t i
     run_fail_text(&state.run, code, message)
     run_blame(&state.run, node)
     state.lock.lock()
@@ -36,6 +37,8 @@ cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
     state.lock.unlock()
     run_cancel(&state.run)
     run_cancel(&state.wide)
+    for i in range(state.on_devices.size()):
+        run_cancel(state.on_devices[i].get())
     state.rendezvous.abort(HR_CANCELLED, "another part of the step failed")
     if state.between_tasks != NULL:
         state.between_tasks.abort(state.between_tasks, HR_CANCELLED,

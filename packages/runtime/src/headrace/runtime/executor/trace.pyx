@@ -42,6 +42,25 @@ cdef bint trace_entries(vector[TraceRecord]& records, Executable* executable, Ru
     return True
 
 
+cdef bint trace_device_entries(DeviceTrace* trace, int32_t first, Executable* executable,
+                               RunBuffers* buffers) noexcept nogil:
+    cdef TraceRecord* record
+    cdef EntryPlan* plan
+    cdef size_t i
+    cdef int32_t j
+    for i in range(executable.entries.size()):
+        plan = &executable.entries[i]
+        record = &trace.entry(first + <int32_t>i)
+        record.node = plan.node
+        record.device = executable.device
+        record.thread = 0
+        for j in range(plan.n_outputs):
+            if not add_output(record[0], j,
+                              buffers.tensors[executable.arguments[plan.first_output + j]]):
+                return False
+    return True
+
+
 cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
     cdef int64_t offset_ns = wall_clock_offset_ns()
     cdef int64_t start_ns, took_ns
@@ -52,16 +71,23 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
     devices = {}
     for i in range(records.size()):
         node = <GraphNode*>records[i].node
-        stats = devices.get(records[i].device)
+        # As in TensorFlow, the work of a device has a device of its own in the trace: its stream.
+        key = (records[i].device, records[i].on_stream)
+        stats = devices.get(key)
         if stats is None:
-            stats = devices[records[i].device] = metadata.step_stats.dev_stats.add(
-                device=program.devices[records[i].device])
+            stats = devices[key] = metadata.step_stats.dev_stats.add(
+                device=program.devices[records[i].device]
+                + ("/stream:all" if records[i].on_stream else ""))
         start_ns = records[i].start_ns + offset_ns
         took_ns = records[i].end_ns - records[i].start_ns
         name = text_of(node.name)
+        label = label_of(node)
+        if records[i].on_stream:
+            name = f"{name}:{text_of(node.op)}"
+            label = (<bytes>records[i].what).decode(errors="replace")
         node_stats = stats.node_stats.add(
             node_name=name,
-            timeline_label=label_of(node),
+            timeline_label=label,
             thread_id=records[i].thread,
             scheduled_micros=start_ns // 1000,
             scheduled_nanos=start_ns,
@@ -81,5 +107,6 @@ cdef bytes metadata_of(vector[TraceRecord]& records, Program program):
             for k in range(output.shape.rank):
                 description.shape.dim.add(size=output.shape.dims[k])
             description.allocation_description.requested_bytes = output.shape.bytes
-            description.allocation_description.allocator_name = "cpu"
+            description.allocation_description.allocator_name = (
+                "device" if records[i].on_stream else "cpu")
     return metadata.SerializeToString()

@@ -7,6 +7,7 @@ import logging  # noqa: F401  # before _loading: loading may wait for the lock t
 from headrace.formats import services
 from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.kernels import (
+    copy_kernels,  # noqa: F401  # registers its kernels when it is imported
     kernel_table,
     queue_kernels,  # noqa: F401  # registers its kernels when it is imported
     reference_kernels,  # noqa: F401  # likewise

@@ -38,6 +38,7 @@ class KernelRegistry {
       add_kernel(as_current(reinterpret_cast<const hr_kernel*>(at), table->kernel_size,
                             &extended_kernels_),
                  table->library, python);
+    add_devices(table);
     if (table->size < offsetof(hr_kernel_table, fusible_ops) + sizeof table->fusible_ops) return;
     at = reinterpret_cast<const char*>(table->fusible_ops);
     for (int32_t i = 0; i < table->n_fusible_ops; ++i, at += table->fusible_op_size)
@@ -72,6 +73,20 @@ class KernelRegistry {
     return types;
   }
 
+  // The types of the devices with memory of their own for which a table has kernels. These tables
+  // list their devices, and the registry has the runtime's own kernels for these types.
+  const std::set<std::string>& accelerator_types() const { return accelerator_types_; }
+  using ListDevices = hr_device* const* (*)(int32_t*);
+  const std::vector<ListDevices>& device_lists() const { return device_lists_; }
+
+  // Adds the runtime's kernels for any device, whose device_type is set for each type that comes.
+  void add_for_every_device(const hr_kernel* kernels, int32_t n) {
+    for (int32_t i = 0; i < n; ++i) {
+      for_every_device_.push_back(&kernels[i]);
+      for (const std::string& type : accelerator_types_) add_for_device(&kernels[i], type);
+    }
+  }
+
   // Null: a kernel that no table contains.
   const KernelOwner* owner_of(const hr_kernel* kernel) const {
     auto found = owners_.find(kernel);
@@ -91,9 +106,31 @@ class KernelRegistry {
   std::unordered_map<std::string, std::vector<KernelRegistration>> by_op_;
   std::unordered_map<const hr_kernel*, KernelOwner> owners_;
   std::vector<const hr_fusible_op*> fusible_;
-  // Records of libraries that were built before fields were added; registrations point at them.
+  std::set<std::string> accelerator_types_;
+  std::vector<ListDevices> device_lists_;
+  std::vector<const hr_kernel*> for_every_device_;
+  // Records of libraries that were built before fields were added, and the runtime's kernels for
+  // further device types; registrations point at them.
   std::deque<hr_kernel> extended_kernels_;
   std::deque<hr_fusible_op> extended_fusible_ops_;
+
+  void add_devices(const hr_kernel_table* table) {
+    if (table->size < offsetof(hr_kernel_table, devices) + sizeof table->devices || !table->devices)
+      return;
+    device_lists_.push_back(table->devices);
+    const char* at = reinterpret_cast<const char*>(table->kernels);
+    for (int32_t i = 0; i < table->n_kernels; ++i, at += table->kernel_size) {
+      const char* type = reinterpret_cast<const hr_kernel*>(at)->device_type;
+      if (std::strcmp(type, "CPU") == 0 || !accelerator_types_.insert(type).second) continue;
+      for (const hr_kernel* kernel : for_every_device_) add_for_device(kernel, type);
+    }
+  }
+
+  void add_for_device(const hr_kernel* kernel, const std::string& type) {
+    extended_kernels_.push_back(*kernel);
+    extended_kernels_.back().device_type = accelerator_types_.find(type)->c_str();
+    add_kernel(&extended_kernels_.back(), "runtime", false);
+  }
 
   // A record that has at least the fields of this ABI: a shorter one is copied, with zeros in the
   // fields that it lacks.

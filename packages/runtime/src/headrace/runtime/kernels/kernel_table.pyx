@@ -17,7 +17,7 @@ from headrace.formats import errors, services
 from headrace.runtime.kernels.python_kernels import make_table
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_fusible_op, hr_kernel, hr_kernel_table,
+    HR_KERNEL_ABI, HR_KERNEL_TABLE_CAPSULE, hr_device, hr_fusible_op, hr_kernel, hr_kernel_table,
 )
 
 
@@ -31,6 +31,9 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
         string library
         cbool python
 
+    ctypedef hr_device* const* (*ListDevices "headrace::KernelRegistry::ListDevices")(
+        int32_t*) noexcept nogil
+
     cdef cppclass KernelRegistry:
         KernelRegistry() except +
         void add(const hr_kernel_table* table, cbool python)
@@ -38,6 +41,9 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
                                        cbool allow_python)
         const vector[KernelRegistration]* registrations(const string& op)
         ordered_set[string] device_types()
+        const ordered_set[string]& accelerator_types()
+        const vector[ListDevices]& device_lists()
+        void add_for_every_device(const hr_kernel* kernels, int32_t n) except +
         const KernelOwner* owner_of(const hr_kernel* kernel)
         const hr_fusible_op* find_fusible(const char* fused_op, const string& op, int32_t role)
 
@@ -67,6 +73,30 @@ def add_library(offer):
 
 cdef void add_own_kernels(const hr_kernel_table* table) noexcept:
     registry.add(table, False)
+
+
+cdef void add_for_every_device(const hr_kernel* kernels, int32_t n) noexcept:
+    registry.add_for_every_device(kernels, n)
+
+
+cdef bint is_accelerator_type(const string& type) noexcept nogil:
+    return registry.accelerator_types().count(type) != 0
+
+
+cdef vector[hr_device*] found_devices() except *:
+    """The devices with memory of their own, in the order of the libraries; the first call looks for
+    them."""
+    cdef vector[hr_device*] found
+    cdef hr_device* const* listed
+    cdef int32_t n, i
+    cdef size_t k
+    for k in range(registry.device_lists().size()):
+        with nogil:
+            n = 0
+            listed = registry.device_lists()[k](&n)
+        for i in range(n):
+            found.push_back(listed[i])
+    return found
 
 
 cdef const hr_kernel* find_kernel(GraphNode* node, const char* device_type,

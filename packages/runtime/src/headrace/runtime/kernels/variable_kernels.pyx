@@ -10,7 +10,8 @@ from libc.string cimport memcpy, memset
 from libcpp.string cimport string
 
 from headrace.runtime.memory.buffer cimport (
-    OwnedTensor, allocate_tensor, buffer_new, object_release, object_retain, set_bytes,
+    OwnedTensor, allocate_tensor, buffer_new, is_kept_on_host, move_tensor, object_release,
+    object_retain, set_bytes,
 )
 from headrace.runtime.state.context cimport (
     HR_REPLAN, READ_ANY_SHAPE, READ_ENDS, Run, SessionState, Slot, fail_uninitialised,
@@ -22,11 +23,12 @@ from headrace.runtime.graph.attributes cimport text_attribute
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_BOOL, HR_FAILED_PRECONDITION, HR_INVALID_ARGUMENT, HR_KERNEL_ABI,
-    HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, HR_RESOURCE_EXHAUSTED, hr_code, hr_ctx,
+    HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, HR_RESOURCE_EXHAUSTED, hr_code, hr_ctx, hr_device,
     hr_dtype, hr_kernel, hr_kernel_table, hr_node, hr_object, hr_request, hr_resource, hr_tensor,
 )
 from headrace.runtime.kernels.kernel_table cimport (
-    ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, add_own_kernels,
+    ASSIGNS_SLOT, KEEPS_SMALL_ON_HOST, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT,
+    add_for_every_device, add_own_kernels,
 )
 
 
@@ -167,6 +169,13 @@ cdef hr_code fail_no_variable(hr_ctx* ctx) noexcept nogil:
     return run_fail_text(<Run*>ctx, HR_INVALID_ARGUMENT, "the handle does not point at a variable")
 
 
+cdef inline hr_device* memory_for(const hr_tensor* value, hr_ctx* ctx) noexcept nogil:
+    """Where a variable of the device of ctx is: small integers and the like are on the host."""
+    if is_kept_on_host(value.dtype):
+        return NULL
+    return ctx.device
+
+
 cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                        hr_tensor* const* outputs, void* workspace) noexcept nogil:
     """Pins the value if it has the planned shape and dtype, which the output has.
@@ -176,10 +185,16 @@ cdef hr_code read_slot(hr_ctx* ctx, void* state, void* plan, const hr_tensor* co
     cdef Slot* slot = slot_of(inputs[0])
     cdef OwnedTensor value
     cdef string text
+    cdef hr_code code
     if slot == NULL:
         return fail_no_variable(ctx)
     if slot_pin(slot, &value) != HR_OK:
         return fail_uninitialised(<Run*>ctx, slot)
+    # Sessions that share state may have placed the variable elsewhere.
+    if value.get().bytes:
+        code = move_tensor(&value, memory_for(value.get(), ctx))
+        if code != HR_OK:
+            return run_fail_text(<Run*>ctx, code, "a variable could not be copied from where it is")
     if value.get().dtype != outputs[0].dtype:
         text.assign(b"Trying to read variable with wrong dtype. Expected ")
         text.append(dtype_name(outputs[0].dtype))
@@ -483,3 +498,37 @@ table.kernel_size = sizeof(hr_kernel)
 table.n_kernels = n_rows
 table.kernels = rows
 add_own_kernels(&table)
+
+
+# ---- on devices with memory of their own -----------------------------------------------------------
+
+# These touch no elements: handles, buffers and shapes are the host's wherever a value is. Variables
+# of strings are on the host, as all kernels that read them.
+cdef const char* DEVICE_VARIABLES = (
+    b"dtype=float|double|half|bfloat16|int8|int16|int32|int64|uint8|uint16|uint32|uint64|complex64"
+    b"|complex128|bool|qint8|quint8|qint16|quint16|qint32")
+cdef hr_kernel device_rows[32]
+cdef int n_device_rows = 0
+
+
+cdef void add_for_devices() noexcept:
+    global n_device_rows
+    cdef int i
+    for i in range(n_rows):
+        if is_arithmetic(rows[i].op):
+            continue
+        device_rows[n_device_rows] = rows[i]
+        device_rows[n_device_rows].flags |= KEEPS_SMALL_ON_HOST
+        if rows[i].flags & SESSION_CONSTANT:
+            device_rows[n_device_rows].constraint = DEVICE_VARIABLES
+        if rows[i].compute == is_initialized or rows[i].compute == variable_shape:
+            device_rows[n_device_rows].host_outputs = 1
+        n_device_rows += 1
+
+
+cdef bint is_arithmetic(const char* op) noexcept:
+    return (<bytes>op).startswith((b"AssignAdd", b"AssignSub"))
+
+
+add_for_devices()
+add_for_every_device(device_rows, n_device_rows)

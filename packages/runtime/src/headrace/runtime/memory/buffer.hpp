@@ -19,6 +19,7 @@ struct hr_buffer {
   void* data;
   void (*destroy)(hr_buffer*);  // called by the last release
   hr_buffer* next;              // in a free list
+  hr_device* device;            // whose memory it is; null: the host's
 };
 
 namespace headrace {

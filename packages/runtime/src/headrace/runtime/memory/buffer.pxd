@@ -2,8 +2,18 @@
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from headrace.runtime.memory.kernel_abi cimport hr_buffer, hr_code, hr_dtype, hr_object, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_BOOL, HR_INT32, HR_INT64, HR_REF, hr_buffer, hr_code, hr_device, hr_dtype, hr_object,
+    hr_tensor,
+)
 
+
+cdef extern from "memory/device_memory.hpp" namespace "headrace" nogil:
+    # The device whose memory a buffer is; null: the host's, also for no buffer.
+    hr_device* memory_of(const hr_buffer* b)
+    # Gives a tensor, whose bytes are set, a counted buffer on a device.
+    hr_code allocate_on(hr_device* device, hr_tensor* t, const char* holder)
+    hr_code read_device(hr_device* device, void* to, const void* source, int64_t bytes)
 
 cdef extern from "memory/buffer.hpp" namespace "headrace" nogil:
     void buffer_retain(hr_buffer* b)
@@ -41,8 +51,19 @@ cdef int64_t buffers_from_system() noexcept nogil
 cdef int set_bytes(hr_tensor* t) noexcept nogil
 # Gives a tensor with dtype and dims its own counted buffer.
 cdef hr_code allocate_tensor(hr_tensor* t) noexcept nogil
-# A counted copy of src (its elements copied or retained), whatever owns it.
+# A counted copy of src (its elements copied or retained), whatever owns it. A tensor without an owner
+# is in host memory; any other copy is in the memory of its buffer.
 cdef hr_code copy_tensor(const hr_tensor* src, hr_tensor* dst) noexcept nogil
+# A tensor with an owner that is not in the memory of `to` (null: the host) is replaced by a copy there;
+# waits for what is copied to the host.
+cdef hr_code move_tensor(OwnedTensor* value, hr_device* to) noexcept nogil
 # Copies src's elements over dst's, which has memory of the same bytes and valid elements.
 cdef void copy_elements(const hr_tensor* src, hr_tensor* dst) noexcept nogil
 cdef bint is_plain(hr_dtype dtype) noexcept nogil
+
+
+cdef inline bint is_kept_on_host(hr_dtype dtype) noexcept nogil:
+    """Whether values of a dtype stay in host memory where nothing computes with them on a device:
+    counters, indices, conditions, and what has no bytes that a device could read."""
+    return dtype == HR_INT32 or dtype == HR_INT64 or dtype == HR_BOOL or not is_plain(dtype) or \
+        dtype >= HR_REF

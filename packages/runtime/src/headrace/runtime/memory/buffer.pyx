@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 
 from headrace.runtime.memory.kernel_abi cimport (
     HR_OK, HR_INVALID_ARGUMENT, HR_REF, HR_RESOURCE, HR_RESOURCE_EXHAUSTED, HR_STRING, HR_VARIANT,
-    hr_buffer, hr_code, hr_dtype, hr_dtype_size, hr_resource, hr_string, hr_tensor, hr_variant,
+    hr_buffer, hr_code, hr_device, hr_dtype, hr_dtype_size, hr_resource, hr_string, hr_tensor, hr_variant,
 )
 
 
@@ -39,6 +39,7 @@ cdef extern from *:
       b->elements = elements;
       b->bytes = bytes;
       b->destroy = destroy;
+      b->device = nullptr;
     }
     std::atomic<int64_t> from_system{0};
     int64_t count_from_system(int64_t by) { return from_system += by; }
@@ -271,10 +272,46 @@ cdef void copy_elements(const hr_tensor* src, hr_tensor* dst) noexcept nogil:
 
 
 cdef hr_code copy_tensor(const hr_tensor* src, hr_tensor* dst) noexcept nogil:
+    cdef hr_device* device = memory_of(src.owner)
+    cdef const void* data = src.data
+    cdef hr_code code
     dst[0] = src[0]
     dst.owner = NULL
     dst.layout = 0
-    cdef hr_code code = allocate_tensor(dst)
+    if device != NULL:
+        code = allocate_on(device, dst, "a copy")
+        if code == HR_OK and dst.bytes > 0:
+            code = device.copy_within(device, dst.data, data, dst.bytes, NULL)
+            if code != HR_OK:
+                buffer_release(dst.owner)
+                dst.owner = NULL
+        return code
+    code = allocate_tensor(dst)
     if code == HR_OK:
         copy_elements(src, dst)
+    return code
+
+
+cdef hr_code move_tensor(OwnedTensor* value, hr_device* to) noexcept nogil:
+    cdef hr_device* device = memory_of(value.get().owner)
+    cdef OwnedTensor moved
+    cdef hr_code code
+    if device == to:
+        return HR_OK
+    if device != NULL and to != NULL:
+        code = move_tensor(value, NULL)
+        return code if code != HR_OK else move_tensor(value, to)
+    moved.get()[0] = value.get()[0]
+    moved.get().owner = NULL
+    if to == NULL:
+        code = allocate_tensor(moved.get())
+        if code == HR_OK:
+            code = read_device(device, moved.get().data, value.get().data, moved.get().bytes)
+    else:
+        code = allocate_on(to, moved.get(), "a value")
+        if code == HR_OK and moved.get().bytes > 0:
+            code = to.copy_in(to, moved.get().data, value.get().data, moved.get().bytes, NULL, NULL,
+                              NULL)
+    if code == HR_OK:
+        value.swap(moved)
     return code

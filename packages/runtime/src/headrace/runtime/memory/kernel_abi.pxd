@@ -1,4 +1,4 @@
-"""headrace/kernel.h for Cython."""
+"""headrace/kernel.h and headrace/device.h for Cython."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
@@ -22,6 +22,44 @@ cdef extern from "headrace/kernel.h" nogil:
 
     ctypedef struct hr_buffer:
         pass
+
+    ctypedef struct hr_profile:
+        uint32_t size
+        int32_t entry
+        void (*add)(hr_profile*, int32_t, const char*, int64_t, int64_t, int64_t) noexcept nogil
+
+    ctypedef struct hr_device_memory:
+        int64_t in_use
+        int64_t peak
+        int64_t reserved
+        int64_t limit
+        int64_t live
+        int64_t allocated
+
+    enum:
+        HR_DEVICE_IS_HOST
+
+    ctypedef void (*hr_device_done)(void*, int32_t, const char*) noexcept nogil
+
+    ctypedef struct hr_device:
+        uint32_t size
+        uint32_t flags
+        const char* type
+        const char* description
+        int64_t memory_bytes
+        void* (*allocate)(hr_device*, int64_t, const char*) noexcept nogil
+        void (*release)(hr_device*, void*) noexcept nogil
+        void (*describe_memory)(hr_device*, char*, size_t) noexcept nogil
+        void (*memory)(hr_device*, hr_device_memory*) noexcept nogil
+        void (*reset_peak)(hr_device*) noexcept nogil
+        void (*set_limit)(hr_device*, int64_t) noexcept nogil
+        int32_t (*copy_in)(hr_device*, void*, const void*, int64_t, hr_profile*, hr_device_done,
+                           void*) noexcept nogil
+        int32_t (*copy_out)(hr_device*, void*, const void*, int64_t, hr_profile*, hr_device_done,
+                            void*) noexcept nogil
+        int32_t (*copy_within)(hr_device*, void*, const void*, int64_t, hr_profile*) noexcept nogil
+        void (*flush)(hr_device*) noexcept nogil
+        void (*notify)(hr_device*, hr_device_done, void*) noexcept nogil
 
     ctypedef struct hr_tensor:
         void* data
@@ -87,6 +125,8 @@ cdef extern from "headrace/kernel.h" nogil:
         const hr_ctx_api* api
         const int32_t* cancelled
         int64_t step
+        hr_device* device
+        hr_profile* profile
 
     int32_t hr_cancelled(const hr_ctx*)
 
@@ -104,6 +144,7 @@ cdef extern from "headrace/kernel.h" nogil:
         double flops
         double bytes_moved
         int32_t shape_depends_on_data
+        hr_device* device
 
     enum:
         HR_KERNEL_VIEW, HR_KERNEL_DATA_SHAPE, HR_KERNEL_PRIVATE_IN, HR_KERNEL_SERIAL
@@ -124,6 +165,8 @@ cdef extern from "headrace/kernel.h" nogil:
         void (*destroy)(void*) noexcept nogil
         uint64_t value_inputs
         uint64_t (*shape_inputs)(const hr_node*, const hr_tensor* const*) noexcept nogil
+        uint64_t host_inputs
+        uint64_t host_outputs
 
     enum:
         HR_FUSE_INSTRUCTION, HR_FUSE_REDUCTION, HR_FUSE_BIAS, HR_FUSE_NORMALIZATION
@@ -148,3 +191,4 @@ cdef extern from "headrace/kernel.h" nogil:
         uint32_t fusible_op_size
         int32_t n_fusible_ops
         const hr_fusible_op* fusible_ops
+        hr_device* const* (*devices)(int32_t*) noexcept nogil

@@ -45,7 +45,7 @@ cdef class Colocation:
                      or (dtype == HR_VARIANT and ir.between_tasks))
                         and ir.nodes[edge.node].kind != NodeKind.FEED):
                     self.join(edge.node, i, REFERENCE)
-            if ir.between_tasks:
+            if ir.between_tasks or not ir.memories.empty():
                 self.keep_loop_variables_together(ir, i)
             if node.entry == NULL:
                 continue
@@ -81,8 +81,8 @@ cdef class Colocation:
             self.bond[b] = <int>bond
 
     cdef int keep_loop_variables_together(self, GraphIR ir, int32_t i) except -1 nogil:
-        """The control flow nodes of one loop variable share a task: what passes between them does
-        not pass once per iteration, as what a Recv receives."""
+        """The control flow nodes of one loop variable share a task, and a memory: what passes between
+        them does not pass once per iteration, as what a Recv receives."""
         cdef IRNode* node = &ir.nodes[i]
         cdef int32_t k, source
         for k in range(node.n_inputs):

@@ -52,7 +52,9 @@ cdef void mark_constants(Program program, const int32_t* nodes, int32_t n_nodes,
             marked = marked or marks[node.first_output + k] == mark
         if marked and not (entry != NULL and entry.shape_only):
             for k in range(node.n_inputs):
-                marks[program.inputs[node.first_input + k]] = mark
+                # What is on a device is no part of a key: the host does not see its elements.
+                if program.values[program.inputs[node.first_input + k]].memory < 0:
+                    marks[program.inputs[node.first_input + k]] = mark
             continue
         input_positions(node, constant_args[nodes[i]], positions)
         for k in positions:

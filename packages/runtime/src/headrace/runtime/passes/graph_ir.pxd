@@ -12,7 +12,7 @@ from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport OpEntry
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_dtype, hr_kernel
+from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_device, hr_dtype, hr_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 
 
@@ -47,6 +47,7 @@ cdef class GraphIR:
     cdef unordered_map[string, int32_t]* assigned
 
     cdef int32_t n_devices
+    cdef vector[hr_device*] memories    # of each device, null for the host's; empty: all are
 
     cdef hr_dtype dtype_of(self, Edge edge) noexcept nogil
     cdef int32_t add_node(self, NodeKind kind, const string& op, const string& name,

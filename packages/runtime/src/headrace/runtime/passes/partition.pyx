@@ -1,7 +1,8 @@
 # distutils: language = c++
 """Inserts Send and Recv into edges between devices, one Recv per tensor and device (§3.2.2).
 
-Feeds and fetches need none: they are in host memory, which all CPU devices share. Control edges
+Feeds and fetches need none: they are in host memory, which all CPU devices share. Neither do edges
+of devices with memory of their own: memory_copies.pyx inserts copies into these. Control edges
 between devices and all edges inside a loop do not change, so that loops need no copy on each device
 (§4.4); the executor and the cut into segments handle such edges.
 """
@@ -43,7 +44,8 @@ cdef int partition(GraphIR ir) except -1:
         for k in range(ir.nodes[i].n_inputs):
             edge = ir.edges[ir.nodes[i].first_input + k]
             if ir.nodes[edge.node].device == device or depth[edge.node] > 0 or (
-                    ir.nodes[edge.node].kind == NodeKind.FEED):
+                    ir.nodes[edge.node].kind == NodeKind.FEED) or _has_memory(
+                    ir, device) or _has_memory(ir, ir.nodes[edge.node].device):
                 continue
             key.clear()
             key.push_back(edge.node)
@@ -56,6 +58,10 @@ cdef int partition(GraphIR ir) except -1:
             edge.port = 0
             ir.edges[ir.nodes[i].first_input + k] = edge
     return 0
+
+
+cdef inline bint _has_memory(GraphIR ir, int32_t device) noexcept:
+    return not ir.memories.empty() and ir.memories[device] != NULL
 
 
 cdef int _find_loops(GraphIR ir, vector[int32_t]& order, vector[uint8_t]& depth) except -1:

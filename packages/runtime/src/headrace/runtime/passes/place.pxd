@@ -28,6 +28,8 @@ cdef class Placer:
     cdef bint soft, allow_reference
     cdef DeviceSets* sets
     cdef vector[string] type_names
+    cdef vector[uint8_t] accelerated                # per type: its devices have memory of their own
+    cdef int32_t accelerators                       # the set of such devices
     cdef vector[int32_t] type_of                    # per device
     cdef vector[int32_t] task_of                    # per device
     cdef vector[int32_t] set_of_task                # -1: not made yet
@@ -44,6 +46,7 @@ cdef class Placer:
     cdef int32_t request(self, GraphNode* source) except -1 nogil
     cdef int32_t soft_request(self, GraphNode* source) except -1 nogil
     cdef int choose(self, PlacementConfig config) except -1
+    cdef int32_t preferred(self, int32_t allowed) except -1
     cdef int32_t devices_of_task(self, int32_t task) except -1
     cdef object no_common_device(self, int32_t root)
 

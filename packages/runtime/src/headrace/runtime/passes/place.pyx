@@ -17,8 +17,13 @@ from headrace.runtime.graph.attributes cimport (
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.node_text cimport dtype_text, text_of
-from headrace.runtime.kernels.kernel_table cimport describe_kernels, find_kernel
-from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_dtype, hr_kernel
+from headrace.runtime.kernels.kernel_table cimport (
+    describe_kernels, find_kernel, is_accelerator_type,
+)
+from headrace.runtime.memory.buffer cimport is_kept_on_host
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_OK, HR_REF, HR_RESOURCE, HR_STRING, HR_VARIANT, hr_dtype, hr_kernel,
+)
 from headrace.runtime.passes.colocation cimport makes_state
 from headrace.runtime.passes.device_sets cimport ALL_DEVICES, DeviceSets, NO_DEVICES
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
@@ -27,6 +32,7 @@ from headrace.runtime.passes.simulate_placement cimport GroupPlace, simulate_pla
 
 from headrace.formats.errors import InvalidArgumentError
 from headrace.runtime.passes.device_table import parse_device
+from headrace.runtime.passes.unplaced_ops import list_unplaced_ops
 
 
 cdef Placer place(GraphIR ir, bint soft, bint allow_reference, PlacementConfig config):
@@ -47,14 +53,23 @@ cdef class Placer:
     """The devices that each node of a graph may have."""
 
     def __init__(self, GraphIR ir, bint soft, bint allow_reference):
+        cdef size_t k
+        cdef int32_t d
+        cdef vector[int32_t] members
         self.ir = ir
         self.soft = soft
         self.allow_reference = allow_reference
         self.sets = new DeviceSets(<int32_t>len(ir.devices))
         for name in ir.table.type_names:
             self.type_names.push_back(<string>name.encode())
+        for k in range(self.type_names.size()):
+            self.accelerated.push_back(is_accelerator_type(self.type_names[k]))
         self.type_of = ir.table.type_of
         self.task_of = ir.table.task_of
+        for d in range(<int32_t>self.type_of.size()):
+            if self.accelerated[self.type_of[d]]:
+                members.push_back(d)
+        self.accelerators = self.sets.add(members)
         self.set_of_task.assign(len(ir.table.tasks), -1)
 
     def __dealloc__(self):
@@ -102,6 +117,8 @@ cdef class Placer:
         cdef int32_t d
         for t in range(n_types):
             kernel = find_kernel(node.source, self.type_names[t].c_str(), self.allow_reference)
+            if kernel == NULL and self.accelerated[t]:
+                kernel = host_kernel(node.source)
             self.kernels[i * n_types + t] = kernel
             if kernel != NULL:
                 types |= <uint64_t>1 << t
@@ -201,6 +218,9 @@ cdef class Placer:
                 places[i].device = -1
                 continue
             places[i].device = self.sets.lowest(common)
+            if not self.sets.empty(self.accelerators) and node.kind != NodeKind.FEED:
+                places[i].device = self.preferred(common)
+                continue
             if not simulates or node.kind == NodeKind.FEED:
                 continue
             if config.simulate != SIMULATE_ON_ALL:
@@ -225,7 +245,17 @@ cdef class Placer:
             if node.device >= 0 and (
                     node.kind == NodeKind.KERNEL or node.kind == NodeKind.READ_SLOT):
                 node.kernel = self.kernels[i * n_types + self.type_of[node.device]]
+        if not self.sets.empty(self.accelerators) and not ir.tolerant:
+            _list_unplaced(self)
         return 0
+
+    cdef int32_t preferred(self, int32_t allowed) except -1:
+        """The first device with memory of its own on the task of the first one, or the first one."""
+        cdef int32_t first = self.sets.lowest(allowed)
+        cdef int32_t on_task = self.sets.both(
+            self.accelerators, self.devices_of_task(self.task_of[first]))
+        cdef int32_t chosen = self.sets.both(allowed, on_task)
+        return first if self.sets.empty(chosen) else self.sets.lowest(chosen)
 
     cdef int32_t devices_of_task(self, int32_t task) except -1:
         cdef vector[int32_t] members
@@ -253,6 +283,80 @@ cdef class Placer:
             f"nodes that must share a device cannot: {'; '.join(sorted(members)[:8])}; request one "
             f"device, or set allow_soft_placement",
             node_name=text_of(self.ir.nodes[root].source.name))
+
+
+cdef int _list_unplaced(Placer placer) except -1:
+    """Logs the ops that are on a CPU although a device of its task has memory of its own."""
+    cdef size_t i, k
+    cdef IRNode* node
+    cdef int32_t near
+    cdef bint requested = False
+    found = set()
+    for i in range(placer.ir.nodes.size()):
+        node = &placer.ir.nodes[i]
+        if node.removed or node.kind != NodeKind.KERNEL or node.device < 0 or \
+                not placer.limits[i] & BY_KERNELS or \
+                placer.accelerated[placer.type_of[node.device]] or not _is_arithmetic(node.source):
+            continue
+        near = placer.sets.both(
+            placer.accelerators, placer.devices_of_task(placer.task_of[node.device]))
+        if placer.sets.empty(near):
+            continue
+        if placer.limits[i] & SOFTENED:
+            requested = True
+        elif placer.sets.empty(placer.sets.both(placer.required[i], near)):
+            continue   # the CPU is requested
+        found.add(_op_with_dtype(node.source))
+    if found:
+        kinds = [kind for k, kind in enumerate(placer.ir.table.type_names) if placer.accelerated[k]]
+        list_unplaced_ops(found, requested, " or ".join(kinds))
+    return 0
+
+
+cdef const hr_kernel* host_kernel(GraphNode* node) noexcept nogil:
+    """The kernel of the host for a node of a device that has none, if all that the node handles is
+    kept in host memory anyway."""
+    cdef const hr_kernel* kernel
+    cdef size_t k
+    for k in range(node.input_dtypes.size()):
+        if not _may_compute_on_host(node.input_dtypes[k]):
+            return NULL
+    for k in range(node.output_dtypes.size()):
+        # Queues and tables are the host's, and what uses them.
+        if not _may_compute_on_host(node.output_dtypes[k]) or \
+                node.output_dtypes[k] == HR_RESOURCE or node.output_dtypes[k] >= HR_REF and \
+                node.input_dtypes.empty():
+            return NULL
+    kernel = find_kernel(node, "CPU", False)
+    return kernel if kernel != NULL and kernel.compute != NULL else NULL
+
+
+cdef bint _may_compute_on_host(hr_dtype dtype) noexcept nogil:
+    """As is_kept_on_host, without what takes long, such as strings and lists."""
+    return is_kept_on_host(dtype % HR_REF) and dtype % HR_REF != HR_STRING and \
+        dtype % HR_REF != HR_VARIANT
+
+
+cdef bint _is_arithmetic(GraphNode* node) noexcept nogil:
+    """Whether a node computes what a device could: it does not handle strings or the like, and has
+    inputs and outputs."""
+    cdef size_t k
+    for k in range(node.input_dtypes.size()):
+        if _is_never_on_devices(node.input_dtypes[k]):
+            return False
+    for k in range(node.output_dtypes.size()):
+        if _is_never_on_devices(node.output_dtypes[k]):
+            return False
+    return node.input_dtypes.size() > 0 and node.output_dtypes.size() > 0
+
+
+cdef bint _is_never_on_devices(hr_dtype dtype) noexcept nogil:
+    dtype %= HR_REF
+    return dtype == HR_STRING or dtype == HR_RESOURCE or dtype == HR_VARIANT
+
+
+cdef str _op_with_dtype(GraphNode* node):
+    return f"{text_of(node.op)} ({dtype_text(<hr_dtype>(node.input_dtypes[0] % HR_REF))})"
 
 
 cdef str _listed(list devices):

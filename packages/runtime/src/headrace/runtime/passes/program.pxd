@@ -9,9 +9,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 from headrace.runtime.graph.graph_node cimport Edge, GraphNode
-from headrace.runtime.memory.kernel_abi cimport hr_dtype, hr_kernel
+from headrace.runtime.memory.kernel_abi cimport hr_device, hr_dtype, hr_kernel
 from headrace.runtime.graph.node_kind cimport NodeKind
 from headrace.runtime.graph.session_graph cimport SessionGraph
+from headrace.runtime.kernels.device_list cimport DeviceList
 from headrace.runtime.passes.graph_ir cimport GraphIR
 from headrace.runtime.passes.place cimport Placer
 from headrace.runtime.passes.placement_config cimport PlacementConfig
@@ -27,11 +28,13 @@ cdef struct ProgramNode:
     int32_t first_input, n_inputs
     int32_t first_control, n_controls
     int32_t first_output, n_outputs
+    bint on_host             # it computes on the host, whatever memory its device has
 
 
 cdef struct ProgramValue:
     int32_t node
     int32_t port
+    int32_t memory           # the number of the device that it is on; -1: the host
     hr_dtype dtype
 
 
@@ -47,6 +50,7 @@ cdef class Program:
     cdef vector[int32_t] fetches     # value number per fetch of the signature, in its order
     cdef vector[int32_t] targets     # node numbers that must run
     cdef readonly list devices       # full device names
+    cdef vector[hr_device*] memories # of each device, null for the host's; empty: all are
     cdef readonly list feed_names
     cdef readonly list fetch_names
     cdef object owner                # the SessionGraph, kept alive
@@ -72,6 +76,7 @@ cdef class ProgramConfig:
     cdef public bint schedule_receives     # what is sent is delayed until it is needed
     cdef public bint bfloat16_edges        # float tensors pass between tasks as bfloat16
     cdef public StateDevices state         # None: the session has one device, or its plans differ
+    cdef public DeviceList device_list     # of the same devices; None: all have the host's memory
 
 
 # The node of input k of a node, or of its control input k - n_inputs.
@@ -88,6 +93,11 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
 # What a signature needs of the graph, before it is placed. The caller holds the graph's lock.
 cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list targets,
                           ProgramConfig config)
+
+# Whether the program has devices with memory of their own.
+cdef inline bint is_accelerated(Program program) noexcept nogil:
+    return not program.memories.empty()
+
 
 # Places a graph by the config, with the session's state where it is.
 cdef Placer placed(GraphIR ir, SessionGraph graph, ProgramConfig config)

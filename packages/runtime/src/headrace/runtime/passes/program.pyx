@@ -19,6 +19,7 @@ from headrace.runtime.graph.node_text cimport dtype_text, text, text_of
 from headrace.runtime.passes.common_subexpressions cimport merge_common
 from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 from headrace.runtime.passes.order_writes cimport order_writes
+from headrace.runtime.passes.memory_copies cimport computes_on_host, insert_copies, memory_given
 from headrace.runtime.passes.partition cimport partition
 from headrace.runtime.passes.placement_report cimport placement_report, report_receives
 from headrace.runtime.passes.place cimport Placer, place
@@ -132,6 +133,7 @@ cpdef Program build_program(SessionGraph graph, list feeds, list fetches, list t
                 not ir.partial_run:
             schedule = schedule_receives(ir, config.placement)
         partition(ir)
+        insert_copies(ir)
         program = _finish(ir)
     program.owner = graph
     if report is not None:
@@ -164,6 +166,8 @@ cdef GraphIR pruned_graph(SessionGraph graph, list feeds, list fetches, list tar
     ir.devices = list(config.devices)
     ir.table = device_table(tuple(config.devices))
     ir.n_devices = <int32_t>len(ir.devices)
+    if config.device_list is not None and config.device_list.accelerated:
+        ir.memories = config.device_list.devices
     ir.partial_run = config.partial_run
     with graph.lock:
         seen = {}
@@ -229,6 +233,7 @@ cdef Program _finish(GraphIR ir):
     cdef vector[int32_t] order
     ir.order_for_sends(order)
     program.devices = ir.devices
+    program.memories = ir.memories
     with nogil:
         _emit(ir, order, program)
     program.owned.swap(ir.owned)
@@ -265,10 +270,13 @@ cdef int _emit(GraphIR ir, vector[int32_t]& order, Program program) except -1 no
         out.first_output = <int32_t>program.values.size()
         out.n_outputs = node.n_outputs
         out.awaited = False
+        out.on_host = ir.memories.empty() or ir.memories[node.device] == NULL or \
+            computes_on_host(ir, at)
         program.nodes.push_back(out)
         for k in range(node.n_outputs):
             value.node = i
             value.port = k
+            value.memory = memory_given(ir, at, k)
             if node.kind == NodeKind.FEED:
                 value.dtype = node.source.output_dtypes[node.port] % HR_REF
             else:

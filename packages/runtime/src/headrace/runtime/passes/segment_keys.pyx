@@ -229,13 +229,16 @@ cdef class SegmentKeys:
             known.push_back(constant_value(
                 self.program.nodes[node_of(self.program, node.first_input + k)].source))
         bits = node.kernel.shape_inputs(&node.source.abi_node, known.data()) & node.kernel.value_inputs
+        self.shape_values[i] = bits
+        if not node.on_host:
+            return    # a device's memory is planned before its work is enqueued
         input_positions(node, bits, positions)
         for k in positions:
             producer = node_of(self.program, node.first_input + k)
             if producer >= i or not self.fixed[producer]:
+                self.shape_values[i] = 0
                 self.data_dependent[i] = 1
                 return
-        self.shape_values[i] = bits
 
     cdef bint runs_user_code(self, int32_t i) noexcept nogil:
         """Whether a node may change shapes of variables in a way the program does not show (by

@@ -41,6 +41,7 @@ struct EntryPlan {
   int64_t workspace;        // offset in the arena; -1: none
   GraphNode* node;          // to name in errors and traces
   const hr_kernel* kernel;  // null: none
+  bool on_host;             // of a device's executable: it computes on the host
 };
 
 // The result of a kernel's `prepare` for one node: made once, shared by executables and caches.
@@ -83,7 +84,12 @@ class Executable {
   std::vector<int32_t> counted;    // tensors to allocate before, and to release after a run
   std::vector<int32_t> by_kernel;  // tensors to release after a run
   int64_t arena_bytes = 0;
-  int32_t first_effect = 0;  // earlier entries change nothing that outlives the run
+  // The device whose memory the arena and `counted` are in; null: the host's. A run then takes its
+  // arena from the device, which gives memory back in the order of its work.
+  hr_device* memory = nullptr;
+  std::vector<int32_t> counted_on_host;  // if it is a device's: the same for tensors on the host
+  int64_t host_workspace = 0;            // bytes; shared by the entries on the host
+  int32_t first_effect = 0;              // earlier entries change nothing that outlives the run
   // Outputs that are sent before the run ends, in the order in which they are complete.
   struct EarlyOutput {
     int32_t after;   // as many entries have run
@@ -149,6 +155,11 @@ class Executable {
   // The error text for a run without buffers.
   std::string no_room() const {
     std::string text = "no memory for an arena of " + std::to_string(arena_bytes) + " bytes";
+    if (memory) {
+      char holders[1024];
+      memory->describe_memory(memory, holders, sizeof holders);
+      return text + " on " + memory->description + ", which is held by:\n" + holders;
+    }
     return memory_ ? text + ": " + memory_->text() : text;
   }
 
@@ -191,19 +202,20 @@ class Executable {
 
   // Null: out of memory.
   RunBuffers* take_buffers() {
-    RunBuffers* found;
-    if (arena_bytes >= IdleBuffers::SMALL) {
-      found = idle_->take(this);
-    } else {
-      lock_.lock();
-      found = idle_of_mine_;
-      if (found) idle_of_mine_ = found->next_of_owner;
-      lock_.unlock();
+    RunBuffers* found = take_idle_buffers();
+    if (!found) found = new_buffers();
+    if (found && memory && !place_arena(found)) {
+      give_buffers(found);
+      return nullptr;
     }
-    return found ? found : new_buffers();
+    return found;
   }
   void give_buffers(RunBuffers* buffers) {
-    if (arena_bytes >= IdleBuffers::SMALL) return idle_->give(buffers);
+    if (buffers->device_arena) {
+      memory->release(memory, buffers->device_arena);
+      buffers->device_arena = nullptr;
+    }
+    if (is_large()) return idle_->give(buffers);
     lock_.lock();
     buffers->next_of_owner = idle_of_mine_;
     idle_of_mine_ = buffers;
@@ -212,6 +224,35 @@ class Executable {
 
  private:
   friend class IdleBuffers;
+
+  bool is_large() const { return !memory && arena_bytes >= IdleBuffers::SMALL; }
+
+  RunBuffers* take_idle_buffers() {
+    if (is_large()) return idle_->take(this);
+    std::lock_guard<SpinLock> hold(lock_);
+    RunBuffers* found = idle_of_mine_;
+    if (found) idle_of_mine_ = found->next_of_owner;
+    return found;
+  }
+
+  // Takes an arena from the device for one run. False: out of memory.
+  bool place_arena(RunBuffers* buffers) {
+    if (arena_bytes == 0) return true;
+    const char* holder =
+        entries.empty() || !entries.back().node ? "an arena" : entries.back().node->name.c_str();
+    buffers->device_arena = memory->allocate(memory, arena_bytes, holder);
+    if (!buffers->device_arena) return false;
+    if (buffers->device_arena == buffers->placed_at) return true;
+    buffers->placed_at = buffers->device_arena;
+    char* arena = static_cast<char*>(buffers->device_arena);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (storage[i] == ARENA) buffers->tensors[i].data = arena + size_t(tensors[i].data);
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (entries[i].workspace >= 0 && !entries[i].on_host)
+        buffers->entries[i].workspace = arena + entries[i].workspace;
+    return true;
+  }
+
   IdleBuffers* idle_;
   std::shared_ptr<MemoryAccount> memory_;  // null: no limit
   SpinLock lock_;                          // guards small buffers in idle_of_mine_
@@ -236,7 +277,8 @@ class Executable {
     const int64_t for_tensors = up_to_line(sizeof(hr_tensor) * tensors.size());
     const int64_t for_entries = up_to_line(sizeof(Entry) * entries.size());
     const int64_t for_arguments = up_to_line(sizeof(hr_tensor*) * arguments.size());
-    const int64_t total = header + for_tensors + for_entries + for_arguments + arena_bytes + 64;
+    const int64_t host_bytes = memory ? host_workspace : arena_bytes;
+    const int64_t total = header + for_tensors + for_entries + for_arguments + host_bytes + 64;
     if (memory_ && !memory_->take(this, total)) {
       idle_->drop_of(memory_.get());
       if (!memory_->take(this, total)) return nullptr;
@@ -252,6 +294,7 @@ class Executable {
     created->owner = this;
     created->bytes = total;
     created->block_bytes = size;
+    created->device_arena = created->placed_at = nullptr;
     created->tensors = reinterpret_cast<hr_tensor*>(memory + header);
     created->entries = reinterpret_cast<Entry*>(memory + header + for_tensors);
     auto** pointers = reinterpret_cast<hr_tensor**>(memory + header + for_tensors + for_entries);
@@ -304,7 +347,7 @@ inline void IdleBuffers::give(RunBuffers* buffers) {
 
 inline void IdleBuffers::forget(Executable* owner) {
   std::lock_guard<std::mutex> hold(lock_);
-  if (owner->arena_bytes < SMALL) return;
+  if (!owner->is_large()) return;
   while (RunBuffers* buffers = owner->idle_of_mine_) {
     owner->idle_of_mine_ = buffers->next_of_owner;
     unlink(buffers);

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 from headrace.runtime.state.context cimport MemoryAccount, Run
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
-    hr_buffer, hr_code, hr_compute, hr_kernel, hr_tensor,
+    hr_buffer, hr_code, hr_compute, hr_device, hr_kernel, hr_tensor,
 )
 from headrace.runtime.threads.pools cimport Cost, TeamChoice
 
@@ -50,6 +50,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         int64_t workspace
         GraphNode* node
         const hr_kernel* kernel
+        cbool on_host
 
     cdef cppclass PreparedNode:
         PreparedNode() except +
@@ -100,6 +101,9 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         vector[EntryPlan] entries
         vector[int32_t] arguments
         vector[int32_t] counted
+        vector[int32_t] counted_on_host
+        hr_device* memory
+        int64_t host_workspace
         vector[int32_t] by_kernel
         int64_t arena_bytes
         int32_t first_effect
@@ -131,6 +135,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
 
 cdef extern from "plan/lease.hpp" namespace "headrace" nogil:
     hr_code fail_no_room(Run* run, const Executable& executable)
+    hr_code fail_no_room_for(Run* run, hr_device* device, int64_t bytes)
 
     cdef cppclass Lease:
         Lease()

@@ -8,13 +8,15 @@ therefore never share memory, and a second run allocates only what outlives it.
 from libc.stdint cimport int32_t, int64_t
 from libcpp.memory cimport make_shared, shared_ptr
 
-from headrace.runtime.memory.buffer cimport allocate_tensor, buffer_release
+from headrace.runtime.memory.buffer cimport (
+    allocate_on, allocate_tensor, buffer_release, set_bytes,
+)
 from headrace.runtime.state.context cimport (
     HR_REPLAN, Run, run_attend, run_blame, run_fail_text, run_wants_attention,
 )
 from headrace.runtime.state.error_boundary cimport call_compute
 from headrace.runtime.memory.kernel_abi cimport (
-    HR_ABORTED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_tensor,
+    HR_ABORTED, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_device, hr_tensor,
 )
 
 
@@ -76,6 +78,8 @@ cdef shared_ptr[Executable] new_executable() except *:
 
 
 cdef hr_code run_entries(Executable* executable, RunBuffers* buffers, Run* run) noexcept nogil:
+    if executable.memory != NULL:
+        return run_part(executable, buffers, run, 0, executable.entries.size(), NULL)
     cdef hr_code code = allocate_counted(executable, buffers, run)
     cdef Entry* entry = buffers.entries
     cdef Entry* end = entry + executable.entries.size()
@@ -112,6 +116,11 @@ cdef hr_code run_part(Executable* executable, RunBuffers* buffers, Run* run, siz
         return code
     for i in range(first, last):
         entry = &buffers.entries[i]
+        run.ctx.device = executable.memory
+        if executable.entries[i].on_host:
+            run.ctx.device = NULL
+        if run.ctx.profile != NULL:
+            run.ctx.profile.entry = run.first_profiled + <int32_t>i
         if clock_ns != NULL:
             clock_ns[2 * i] = now_ns()
         code = call_compute(entry.compute, &run.ctx, entry.state, entry.plan,
@@ -141,9 +150,25 @@ cdef hr_code stopped(Executable* executable, Run* run, size_t entry, hr_code cod
 cdef inline hr_code allocate_counted(Executable* executable, RunBuffers* buffers,
                                      Run* run) noexcept nogil:
     cdef int32_t i
+    if executable.memory != NULL:
+        return allocate_on_device(executable, buffers, run)
     for i in executable.counted:
         if allocate_tensor(&buffers.tensors[i]) != HR_OK:
             return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for a result")
+    return HR_OK
+
+
+cdef hr_code allocate_on_device(Executable* executable, RunBuffers* buffers,
+                                Run* run) noexcept nogil:
+    cdef int32_t i
+    cdef hr_tensor* t
+    for i in executable.counted_on_host:
+        if allocate_tensor(&buffers.tensors[i]) != HR_OK:
+            return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for a result")
+    for i in executable.counted:
+        t = &buffers.tensors[i]
+        if set_bytes(t) < 0 or allocate_on(executable.memory, t, "a result") != HR_OK:
+            return fail_no_room_for(run, executable.memory, t.bytes)
     return HR_OK
 
 

@@ -42,7 +42,7 @@ from headrace.formats import errors
 cdef extern from "memory/dtype_names.hpp" namespace "headrace" nogil:
     const char* dtype_name(hr_dtype dtype)
 
-# Smaller results stay in the first-level cache without fusion.
+# Smaller results stay in the first-level cache without fusion. On a device each launch counts.
 cdef int64_t FEWEST_ELEMENTS = 4096
 cdef int MOST_STEPS = 64
 cdef int MOST_OPERANDS = 16     # of AddN
@@ -98,6 +98,10 @@ cdef int fuse_elementwise(SegmentBuilder builder, Segments segments, Segment seg
     return 0
 
 
+cdef inline const char* device_type(SegmentBuilder builder) noexcept nogil:
+    return builder.memory.type if builder.memory != NULL else <const char*>b"CPU"
+
+
 cdef bint is_plain_step(Step* step) noexcept:
     return step.n_outputs == 1 and not step.view and not step.by_kernel and not step.writes and \
         step.n_inputs >= 1 and step.kernel != NULL and not is_python_kernel(step.kernel)
@@ -108,11 +112,12 @@ cdef bint may_fuse(SegmentBuilder builder, Step* step):
     cdef hr_tensor* t
     cdef int8_t known
     cdef int j
-    if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS:
+    if not is_plain_step(step) or step.n_inputs > MOST_OPERANDS or \
+            builder.memory != NULL and step.on_host:
         return False
     out = &builder.tensors[builder.arguments[step.first_output]]
     if out.layout or out.rank < 0 or builder.storage[builder.arguments[step.first_output]] != ARENA or \
-            hr_elements(out) < FEWEST_ELEMENTS:
+            builder.memory == NULL and hr_elements(out) < FEWEST_ELEMENTS:
         return False
     for j in range(step.n_inputs):
         t = &builder.tensors[builder.arguments[step.first_input + j]]
@@ -203,12 +208,12 @@ cdef bint is_instruction(SegmentBuilder builder, Step* step, hr_dtype result) ex
         return False
     for i in range(step.n_inputs):
         dtypes.push_back(builder.tensors[builder.arguments[step.first_input + i]].dtype)
-    key = (<bytes>step.node.op, tuple(dtypes), <int>result)
+    key = (<bytes>step.node.op, tuple(dtypes), <int>result, <bytes>device_type(builder))
     known = _accepted.get(key)
     if known is None:
         line = line_of(step, result, b"t0", [b"i%d" % i for i in range(step.n_inputs)])
         node.reset(fused_node(step.node, b"_FusedElementwise", dtypes, result, [line], []))
-        kernel = find_kernel(node.get(), b"CPU", False)
+        kernel = find_kernel(node.get(), device_type(builder), False)
         known = kernel != NULL
         if known:
             try:
@@ -352,7 +357,7 @@ cdef GraphNode* fused_node(GraphNode* like, bytes op, vector[hr_dtype]& dtypes, 
 
 cdef bint replace_group(SegmentBuilder builder, vector[int32_t]& group, int32_t root,
                         shared_ptr[GraphNode] node, vector[int32_t]& inputs) except -1:
-    cdef const hr_kernel* kernel = find_kernel(node.get(), b"CPU", False)
+    cdef const hr_kernel* kernel = find_kernel(node.get(), device_type(builder), False)
     cdef int32_t i
     if kernel == NULL or not prepare_fused(builder, &builder.steps[root], node.get(), kernel, inputs):
         return False
@@ -383,7 +388,8 @@ cdef bint prepare_fused(SegmentBuilder builder, Step* root, GraphNode* node, con
         return False    # the library supports fewer ops
     for i in range(inputs.size()):
         sources.push_back(&builder.tensors[inputs[i]])
-    code = prepare_kernel(node, kernel, state, sources, outputs, builder.threads, 0, created.get())
+    code = prepare_kernel(node, kernel, state, sources, outputs, builder.threads, 0, builder.memory,
+                          created.get())
     if code != HR_OK or created.get().shape_depends_on_data:
         return False
     builder.out.prepared.push_back(<shared_ptr[const PreparedNode]>created)

@@ -16,6 +16,15 @@ inline hr_code fail_no_room(Run* run, const Executable& executable) noexcept {
   }
 }
 
+// Fails a run for which a device has no memory; says who holds it.
+inline hr_code fail_no_room_for(Run* run, hr_device* device, int64_t bytes) noexcept {
+  char text[1400], holders[1024];
+  device->describe_memory(device, holders, sizeof holders);
+  std::snprintf(text, sizeof text, "no memory for %lld bytes on %s, which is held by:\n%s",
+                static_cast<long long>(bytes), device->description, holders);
+  return run_fail_text(run, HR_RESOURCE_EXHAUSTED, text);
+}
+
 // An executable in use by one run, with the buffers of the run. Its end releases the values of
 // counted tensors.
 class Lease {
@@ -44,6 +53,7 @@ class Lease {
   void release_values() {
     for (int32_t i : executable_->counted) release_value(i);
     for (int32_t i : executable_->by_kernel) release_value(i);
+    for (int32_t i : executable_->counted_on_host) release_value(i);
   }
   Executable* executable() const { return executable_.get(); }
   RunBuffers* buffers() const { return buffers_; }

@@ -9,12 +9,12 @@ from libcpp.vector cimport vector
 from headrace.formats import errors
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.kernels.kernel_table cimport (
-    ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, library_of,
+    ASSIGNS_SLOT, NOTHING, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT, find_kernel, library_of,
 )
 from headrace.runtime.memory.buffer cimport copy_tensor, set_bytes
 from headrace.runtime.memory.kernel_abi cimport (
     HR_KERNEL_PRIVATE_IN, HR_KERNEL_VIEW, HR_OK, HR_REF, HR_RESOURCE, HR_VARIANT, hr_code,
-    hr_kernel, hr_tensor,
+    hr_device, hr_kernel, hr_tensor,
 )
 from headrace.runtime.passes.program cimport ProgramNode
 from headrace.runtime.passes.segments cimport Segment, Segments
@@ -26,6 +26,10 @@ from headrace.runtime.plan.segment_builder cimport (
 )
 from headrace.runtime.state.context cimport READ_ANY_SHAPE, READ_ENDS
 from headrace.runtime.threads.pools cimport expected_ns
+
+
+cdef enum:
+    FOLDED = 1 << 30   # in keys of prepared nodes: by the host's kernel
 
 
 cdef int add_inputs(SegmentBuilder builder, Segments segments, Segment segment,
@@ -54,6 +58,8 @@ cdef int add_inputs(SegmentBuilder builder, Segments segments, Segment segment,
                 t.data = NULL
         t.owner = NULL
         n = builder.add_tensor(&t, INPUT)
+        builder.on_host[n] = \
+            builder.program.values[segments.inputs[segment.first_input + i]].memory < 0
         builder.out.inputs.push_back(key)
         builder.out.input_tensor.push_back(n)
         builder.local_of[segments.inputs[segment.first_input + i]] = n
@@ -78,6 +84,7 @@ cdef int prepare_segment(SegmentBuilder builder, Segments segments, Segment segm
         memset(&step, 0, sizeof(Step))
         step.node = node.source
         step.kernel = node.kernel
+        step.on_host = node.on_host
         step.first_input = <int32_t>builder.arguments.size()
         step.n_inputs = node.n_inputs
         for j in range(node.n_inputs):
@@ -90,6 +97,8 @@ cdef int prepare_segment(SegmentBuilder builder, Segments segments, Segment segm
             t.rank = -2
             t.dtype = builder.program.values[node.first_output + j].dtype
             builder.arguments.push_back(builder.add_tensor(&t, ARENA))
+            builder.on_host[builder.arguments.back()] = \
+                builder.program.values[node.first_output + j].memory < 0
             builder.local_of[node.first_output + j] = builder.arguments.back()
         if builder.ends_at >= 0:
             step.elided = True   # a read of unknown shape ends every run before this node
@@ -108,6 +117,8 @@ cdef int find_private(SegmentBuilder builder, Segments segments, Segment segment
     cdef vector[const hr_kernel*] maker
     cdef vector[uint8_t] needs_public_layout
     bits.assign(segment.n_nodes, 0)
+    if builder.memory != NULL:
+        return 0
     cdef bint any_private = False
     for i in range(segment.n_nodes):
         kernel = builder.program.nodes[segments.nodes[segment.first_node + i]].kernel
@@ -175,10 +186,14 @@ cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
     if kernel.flags & SESSION_CONSTANT and take_session_constant(builder, step, number):
         return 0
     plan_handles(builder, step)
+    if known and fold_on_host(builder, step, number):
+        return 0
     prepared_node = prepared(builder, step, number, private_bits, builder.node_inputs, builder.node_outputs)
     apply_prepared(builder, step, prepared_node, builder.node_inputs, builder.node_outputs)
     plan_slot(builder, step, number)
-    step.view = step.view or copies_input(builder, step)
+    step.view = step.view or copies_input(builder, step) and (
+        builder.on_host[builder.arguments[step.first_input]]
+        == builder.on_host[builder.arguments[step.first_output]])
     if step.view and known and builder.node_inputs[0].dtype < HR_REF:
         builder.node_outputs[0].data = builder.node_inputs[0].data
         step.elided = True
@@ -193,13 +208,43 @@ cdef int prepare_node(SegmentBuilder builder, Step* step, int32_t number,
     elif kernel.flags & SESSION_CONSTANT or (
             known and not step.by_kernel and step.n_outputs > 0 and not is_stateful(node)
             and not step.writes and not any_variant(builder.node_outputs)
-            and is_small_enough(builder.node_outputs)):
+            and (builder.memory == NULL or step.on_host or kernel.flags & OWN_MEMORY)
+            and (is_small_enough(builder.node_outputs)
+                 or builder.memory != NULL and kernel.flags & OWN_MEMORY)):
         fold(builder, step, number, builder.node_inputs, builder.node_outputs,
              expected_ns(prepared_node.get().flops, prepared_node.get().bytes_moved))
         if kernel.flags & SESSION_CONSTANT:
             for i in range(step.n_outputs):
                 builder.session_constant[builder.arguments[step.first_output + i]] = 1
     return 0
+
+
+cdef bint fold_on_host(SegmentBuilder builder, Step* step, int32_t number) except -1:
+    """Folds a node of a device by a kernel of the host. False: there is none, or the result is large."""
+    cdef const hr_kernel* kernel = step.kernel
+    cdef shared_ptr[const PreparedNode] made
+    cdef void* state = step.state
+    cdef int i
+    if builder.memory == NULL or step.on_host or is_stateful(step.node) or step.writes or \
+            step.n_outputs == 0 or \
+            kernel.flags & (OWN_MEMORY | SESSION_CONSTANT | NOTHING | HR_KERNEL_VIEW):
+        return False
+    step.kernel = find_kernel(step.node, "CPU", False)
+    if step.kernel != NULL and step.kernel.compute != NULL:
+        ensure_state(step.node, step.kernel, builder.session, &step.state)
+        made = prepared(builder, step, number | FOLDED, 0, builder.node_inputs,
+                        builder.node_outputs)
+        apply_prepared(builder, step, made, builder.node_inputs, builder.node_outputs)
+        if not step.by_kernel and not any_variant(builder.node_outputs) and \
+                is_small_enough(builder.node_outputs):
+            fold(builder, step, number, builder.node_inputs, builder.node_outputs,
+                 expected_ns(made.get().flops, made.get().bytes_moved))
+            return True
+        for i in range(step.n_outputs):
+            builder.node_outputs[i].rank = -2
+    step.kernel = kernel
+    step.state = state
+    return False
 
 
 cdef bint any_variant(vector[hr_tensor*]& outputs) noexcept nogil:
@@ -226,7 +271,7 @@ cdef shared_ptr[const PreparedNode] prepared(
             return found
     result = make_shared[PreparedNode]()
     code = prepare_kernel(step.node, step.kernel, step.state, inputs, outputs.data(),
-                          builder.threads, private_bits, result.get())
+                          builder.threads, private_bits, memory_of_step(builder, step), result.get())
     if code != HR_OK:
         raise node_error(step.node, code)
     for i in range(outputs.size()):
@@ -234,6 +279,14 @@ cdef shared_ptr[const PreparedNode] prepared(
     if may_keep:
         builder.cache.keep(number, builder.node_key, <shared_ptr[const PreparedNode]>result)
     return <shared_ptr[const PreparedNode]>result
+
+
+cdef inline hr_device* memory_of_step(SegmentBuilder builder, const Step* step) noexcept:
+    """Where the kernel of a step computes; null: on the host."""
+    if builder.memory == NULL or step.on_host or \
+            memcmp_text(step.kernel.device_type, "CPU") == 0:
+        return NULL
+    return builder.memory
 
 
 cdef bint may_keep_plan(SegmentBuilder builder, Step* step, uint64_t private_bits,

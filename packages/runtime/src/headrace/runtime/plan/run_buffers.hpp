@@ -33,6 +33,8 @@ struct RunBuffers {
   Entry* entries;
   int64_t bytes;        // of its content
   int64_t block_bytes;  // of the block that contains it
+  void* device_arena;   // of a device's executable, during a run
+  void* placed_at;      // the arena that the addresses are those of
   // While idle:
   RunBuffers* next_of_owner;
   RunBuffers *before, *after;  // in IdleBuffers, oldest first

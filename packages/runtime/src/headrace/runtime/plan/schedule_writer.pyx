@@ -1,17 +1,37 @@
 # cython: language_level=3
 """The last stage: a segment's steps become entries of the kernel schedule."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_unique, unique_ptr
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.plan.executable cimport (
-    ARENA, BY_KERNEL, COUNTED, INPUT, EarlyOutput, EntryPlan, Executable, SegmentOutput,
+    ARENA, BY_KERNEL, COUNTED, INPUT, STATIC, EarlyOutput, EntryPlan, Executable, SegmentOutput,
     alias_entry, release_entry,
 )
-from headrace.runtime.memory.kernel_abi cimport HR_REF, hr_compute
-from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY, READS_SLOT
+from headrace.runtime.graph.attributes cimport argument_range
+from headrace.runtime.graph.graph_node cimport GraphNode
+from headrace.runtime.kernels.kernel_table cimport (
+    KEEPS_SMALL_ON_HOST, OWN_MEMORY, READS_SLOT, SESSION_CONSTANT,
+)
+from headrace.runtime.memory.buffer cimport (
+    OwnedTensor, allocate_on, is_kept_on_host, is_plain, memory_of,
+)
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_KERNEL_VIEW, HR_OK, HR_REF, hr_code, hr_compute, hr_device, hr_tensor,
+)
 from headrace.runtime.plan.segment_builder cimport SegmentBuilder, Step
+
+from headrace.formats import errors
+
+
+cdef extern from "memory/device_copies.hpp" namespace "headrace" nogil:
+    cdef cppclass CopiesToDevice:
+        CopiesToDevice(hr_device* device)
+        void add(void* to, const void* source, int64_t bytes)
+        hr_code wait(string* text)
 
 
 cdef int write_schedule(SegmentBuilder builder) except -1:
@@ -28,6 +48,8 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
     for i in executable.by_kernel:
         if builder.last[i] < last_writer and not builder.escapes[i]:
             dying[builder.last[i]].push_back(i)
+    if builder.memory != NULL:
+        place_constants(builder)
     # Copies: the builder is reused, and the executable's vectors have no spare capacity.
     executable.arguments = builder.arguments
     executable.entries.reserve(builder.steps.size())
@@ -47,6 +69,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.workspace = -1
             entry.node = NULL
             entry.kernel = NULL
+            entry.on_host = True
             executable.entries.push_back(entry)
         if not step.elided and not (step.view and is_placed(builder, step, executable)):
             entry.compute = <hr_compute>alias_entry if step.view else step.compute
@@ -57,6 +80,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.first_output = step.first_output
             entry.n_outputs = step.n_outputs
             entry.workspace = step.workspace
+            entry.on_host = step.on_host
             entry.node = step.node
             entry.kernel = step.kernel
             executable.entries.push_back(entry)
@@ -71,6 +95,7 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
             entry.workspace = -1
             entry.node = step.node
             entry.kernel = NULL
+            entry.on_host = True
             executable.arguments.push_back(dying[i][j])
             executable.entries.push_back(entry)
         after.push_back(<int32_t>executable.entries.size())
@@ -79,6 +104,86 @@ cdef int write_schedule(SegmentBuilder builder) except -1:
     executable.tensors = builder.tensors
     executable.storage = builder.storage
     return find_early_outputs(builder, after)
+
+
+cdef int place_constants(SegmentBuilder builder) except -1:
+    """Puts the constants that kernels of a device read, or that leave the segment there, into its
+    memory."""
+    cdef vector[int32_t] placed    # per tensor: its copy on the device
+    cdef unique_ptr[CopiesToDevice] copies = make_unique[CopiesToDevice](builder.memory)
+    cdef string text
+    cdef hr_code code
+    cdef uint64_t listed
+    cdef Step* step
+    cdef size_t k
+    cdef int i, j
+    placed.assign(builder.tensors.size(), -1)
+    for i in range(<int>builder.steps.size()):
+        step = &builder.steps[i]
+        if step.elided or step.on_host or step.kernel.flags & SESSION_CONSTANT:
+            continue
+        listed = step.kernel.host_inputs | step.kernel.constant_inputs | step.kernel.value_inputs
+        for j in range(step.n_inputs):
+            if not (listed and is_listed(step.node, j, listed)) and not (
+                    step.kernel.flags & (HR_KERNEL_VIEW | KEEPS_SMALL_ON_HOST) and is_kept_on_host(
+                        builder.tensors[builder.arguments[step.first_input + j]].dtype)):
+                builder.arguments[step.first_input + j] = constant_on_device(
+                    builder, placed, copies.get(), builder.arguments[step.first_input + j])
+    for k in range(builder.out.outputs.size()):
+        if not builder.on_host[builder.out.outputs[k].tensor]:
+            i = constant_on_device(builder, placed, copies.get(), builder.out.outputs[k].tensor)
+            if i != builder.out.outputs[k].tensor:
+                builder.out.outputs[k].tensor = i
+                builder.out.outputs[k].root = i
+                builder.out.outputs[k].constant = builder.tensors[i].owner
+    # The executable is kept, so what it holds must be complete.
+    with nogil:
+        code = copies.get().wait(&text)
+    if code != HR_OK:
+        raise errors.from_code(
+            code, "a constant could not be copied to the device: "
+            + (<bytes>text).decode(errors="replace"))
+    return 0
+
+
+cdef int32_t constant_on_device(SegmentBuilder builder, vector[int32_t]& placed,
+                                CopiesToDevice* copies, int32_t tensor) except -1:
+    """The copy of a constant on the device; other tensors as they are."""
+    cdef OwnedTensor made
+    cdef hr_tensor copy
+    cdef hr_device* device = builder.memory
+    if builder.storage[builder.root[tensor]] != STATIC or builder.tensors[tensor].data == NULL or \
+            not is_plain(builder.tensors[tensor].dtype) or builder.tensors[tensor].dtype >= HR_REF:
+        return tensor
+    if tensor < <int32_t>placed.size() and placed[tensor] >= 0:
+        return placed[tensor]
+    if memory_of(builder.tensors[tensor].owner) == device:
+        return tensor
+    made.get()[0] = builder.tensors[tensor]
+    made.get().owner = NULL
+    if allocate_on(device, made.get(), "a constant") != HR_OK:
+        raise errors.ResourceExhaustedError(
+            None, None, f"no memory on the device for a constant of {made.get().bytes} bytes")
+    if made.get().bytes > 0:
+        copies.add(made.get().data, builder.tensors[tensor].data, made.get().bytes)
+    copy = made.take()
+    builder.out.keep(copy.owner)
+    placed[tensor] = builder.add_tensor(&copy, STATIC)
+    builder.on_host[placed[tensor]] = 0
+    return placed[tensor]
+
+
+cdef bint is_listed(GraphNode* node, int32_t position, uint64_t arguments) noexcept:
+    """Whether an input belongs to one of the arguments."""
+    cdef int32_t argument, first = 0, count = 0
+    if node.info == NULL:   # of a pass: each argument is one tensor
+        return arguments >> position & 1 != 0
+    for argument in range(64):
+        if arguments >> argument & 1:
+            argument_range(node, False, argument, &first, &count)
+            if first <= position < first + count:
+                return True
+    return False
 
 
 cdef int find_early_outputs(SegmentBuilder builder, vector[int32_t]& after) except -1:

@@ -8,7 +8,9 @@ from libcpp.vector cimport vector
 from headrace.runtime.state.context cimport SessionState
 from headrace.runtime.plan.executable cimport Executable, PreparedNode, SlotShapes
 from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.memory.kernel_abi cimport hr_code, hr_compute, hr_kernel, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport (
+    hr_code, hr_compute, hr_device, hr_kernel, hr_tensor,
+)
 from headrace.runtime.passes.program cimport Program
 
 
@@ -40,6 +42,7 @@ cdef struct Step:
     bint by_kernel       # allocates its outputs
     bint view
     bint writes
+    bint on_host         # it computes on the host, in a segment of a device with memory of its own
 
 
 # Builders are reused (take_builder, give_builder), since planning otherwise allocates about twenty
@@ -55,6 +58,8 @@ cdef class SegmentBuilder:
     cdef vector[int32_t] last
     cdef vector[uint8_t] storage
     cdef vector[uint8_t] escapes
+    cdef hr_device* memory              # the segment's device has memory of its own; null: the host's
+    cdef vector[uint8_t] on_host        # the value is in host memory
     cdef vector[uint8_t] session_constant        # its address is constant as long as its node lives
     cdef vector[int32_t] local_of       # program value -> tensor
     cdef vector[int32_t] arguments
@@ -86,9 +91,10 @@ cdef inline bint is_stateful(GraphNode* node) noexcept nogil:
 # it twice keeps it: after a reset the node gets another one.
 cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* session,
                       void** state) except -1
-# Calls a kernel's `prepare` for inputs of these shapes. `prepared` owns the plan, also on an error.
+# Calls a kernel's `prepare` for inputs of these shapes; `device`: where it will compute, or null. `prepared` owns the plan, also on an error.
 cdef hr_code prepare_kernel(GraphNode* node, const hr_kernel* kernel, void* state,
                             const vector[const hr_tensor*]& inputs, hr_tensor** outputs,
-                            int threads, uint64_t private_layout, PreparedNode* prepared) except? -1
+                            int threads, uint64_t private_layout, hr_device* device,
+                            PreparedNode* prepared) except? -1
 # The error that create or prepare stored in a node.
 cdef object node_error(GraphNode* node, hr_code code)

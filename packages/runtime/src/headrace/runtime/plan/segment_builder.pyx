@@ -12,7 +12,9 @@ from headrace.runtime.state.context cimport SessionState
 from headrace.runtime.state.error_boundary cimport call_create, call_prepare
 from headrace.runtime.threads.pools cimport begin_prepare, end_prepare
 from headrace.runtime.graph.graph_node cimport GraphNode
-from headrace.runtime.memory.kernel_abi cimport HR_OK, hr_code, hr_kernel, hr_request, hr_tensor
+from headrace.runtime.memory.kernel_abi cimport (
+    HR_OK, hr_code, hr_device, hr_kernel, hr_request, hr_tensor,
+)
 from headrace.runtime.graph.node_text cimport node_label
 
 cdef extern from "graph/input_ranks.hpp" namespace "headrace" nogil:
@@ -32,6 +34,7 @@ cdef class SegmentBuilder:
         self.last.push_back(-1)
         self.storage.push_back(storage)
         self.escapes.push_back(0)
+        self.on_host.push_back(1)
         self.session_constant.push_back(0)
         return <int>self.tensors.size() - 1
 
@@ -45,6 +48,8 @@ cdef class SegmentBuilder:
         self.last.clear()
         self.storage.clear()
         self.escapes.clear()
+        self.on_host.clear()
+        self.memory = NULL
         self.session_constant.clear()
         self.arguments.clear()
         self.steps.clear()
@@ -106,7 +111,8 @@ cdef int ensure_state(GraphNode* node, const hr_kernel* kernel, SessionState* se
 
 cdef hr_code prepare_kernel(GraphNode* node, const hr_kernel* kernel, void* state,
                             const vector[const hr_tensor*]& inputs, hr_tensor** outputs,
-                            int threads, uint64_t private_layout, PreparedNode* prepared) except? -1:
+                            int threads, uint64_t private_layout, hr_device* device,
+                            PreparedNode* prepared) except? -1:
     cdef hr_request request
     cdef hr_code code
     memset(&request, 0, sizeof(hr_request))
@@ -116,6 +122,7 @@ cdef hr_code prepare_kernel(GraphNode* node, const hr_kernel* kernel, void* stat
     request.outputs = outputs
     request.threads = threads
     request.private_layout = private_layout
+    request.device = device
     with nogil:
         begin_prepare()
         code = check_input_ranks(node, &request)

@@ -14,7 +14,7 @@ from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.graph.node_text cimport label_of, text_of
 from headrace.runtime.kernels.kernel_table cimport library_of
 from headrace.runtime.memory.kernel_abi cimport hr_compute, hr_tensor
-from headrace.runtime.passes.program cimport Program
+from headrace.runtime.passes.program cimport Program, is_accelerated
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.executable cimport Executable, new_executable, release_entry
 from headrace.runtime.plan.fuse_elementwise cimport fuse_elementwise
@@ -48,11 +48,16 @@ cdef shared_ptr[Executable] specialise(Program program, Segments segments, int n
     builder.threads = threads
     builder.session = session
     builder.cache = cache
+    if is_accelerated(program):
+        builder.memory = program.memories[
+            program.nodes[segments.nodes[segment.first_node]].device]
+    builder.out.memory = builder.memory
     try:
         add_inputs(builder, segments, segment, inputs)
         prepare_segment(builder, segments, segment)
         drop_unused(builder, segments, segment)
-        keep_window_indices(builder)
+        if builder.memory == NULL:
+            keep_window_indices(builder)
         fuse_epilogues(builder, segments, segment)
         fuse_elementwise(builder, segments, segment)
         plan_storage(builder, segments, segment, copy_small)

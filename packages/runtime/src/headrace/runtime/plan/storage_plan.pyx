@@ -18,7 +18,7 @@ from headrace.runtime.memory.kernel_abi cimport (
     HR_BFLOAT16, HR_COMPLEX64, HR_COMPLEX128, HR_DOUBLE, HR_FLOAT, HR_HALF, HR_REF, hr_dtype,
     hr_elements, hr_tensor,
 )
-from headrace.runtime.kernels.kernel_table cimport OWN_MEMORY
+from headrace.runtime.kernels.kernel_table cimport ASSIGNS_SLOT, OWN_MEMORY
 from headrace.runtime.plan.memory_plan cimport Lifetime, plan_memory
 from headrace.runtime.passes.segments cimport Segment, Segments
 from headrace.runtime.plan.executable cimport ARENA, BY_KERNEL, COUNTED, STATIC, SegmentOutput
@@ -67,6 +67,7 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
     for i in range(<int>builder.steps.size()):
         if not builder.steps[i].elided:
             mark_kept(builder, &builder.steps[i])
+            mark_assigned(builder, &builder.steps[i])
     storage_of.assign(builder.tensors.size(), -1)
     for i in range(<int>builder.steps.size()):
         step = &builder.steps[i]
@@ -76,7 +77,9 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
             tensor = builder.arguments[step.first_output + j]
             if builder.root[tensor] == tensor:
                 place_output(builder, step, i, j, tensor, copy_small, storage_of, lifetimes)
-        if step.workspace > 0:
+        if step.workspace > 0 and builder.memory != NULL and step.on_host:
+            builder.out.host_workspace = max(builder.out.host_workspace, step.workspace)
+        elif step.workspace > 0:
             add_lifetime(lifetimes, step.workspace, i, i)
             step.workspace = <int64_t>lifetimes.size()   # 1 + its number, until the offset is known
     builder.out.arena_bytes = plan_memory(lifetimes)
@@ -91,6 +94,8 @@ cdef int plan_storage(SegmentBuilder builder, Segments segments, Segment segment
         step = &builder.steps[i]
         if step.elided or step.workspace <= 0:  # a folded step has no lifetime
             step.workspace = -1
+        elif builder.memory != NULL and step.on_host:
+            step.workspace = 0
         else:
             step.workspace = lifetimes[step.workspace - 1].offset
     return plan_outputs(builder, segments, segment)
@@ -111,6 +116,15 @@ cdef int mark_kept(SegmentBuilder builder, Step* step) except -1:
     elif builder.storage[root] == STATIC and builder.tensors[tensor].dtype < HR_REF:
         builder.tensors[tensor].owner = builder.out.constant_at(builder.tensors[tensor].data)
     return 0
+
+
+cdef void mark_assigned(SegmentBuilder builder, Step* step) noexcept:
+    """Gives a value that is assigned on a device a buffer there: only buffers say where they are."""
+    cdef int root
+    if builder.memory != NULL and step.kernel.flags & ASSIGNS_SLOT:
+        root = builder.root[builder.arguments[step.first_input + 1]]
+        if builder.storage[root] == ARENA:
+            builder.escapes[root] = 1
 
 
 cdef void drop_unused(SegmentBuilder builder, Segments segments, Segment segment) noexcept:
@@ -181,6 +195,10 @@ cdef int place_output(SegmentBuilder builder, Step* step, int at, int port, int 
     if step.by_kernel or step.kernel.flags & OWN_MEMORY:
         builder.storage[tensor] = BY_KERNEL
         builder.out.by_kernel.push_back(tensor)
+        return 0
+    if builder.memory != NULL and builder.on_host[tensor]:
+        builder.storage[tensor] = COUNTED
+        builder.out.counted_on_host.push_back(tensor)
         return 0
     if not is_plain(t.dtype) or builder.escapes[tensor] and not (copy_small and t.bytes <= SMALL):
         builder.storage[tensor] = COUNTED

@@ -12,7 +12,8 @@ from headrace.formats.fork_lock import ForkLock
 from headrace.runtime.passes.fed_values cimport tensor_spec
 from headrace.runtime.passes.segments cimport Segments, cut_segments
 from headrace.runtime.passes.placement_config cimport PlacementConfig
-from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
+from headrace.runtime.kernels.device_list cimport DeviceList
+from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program, is_accelerated
 from headrace.runtime.passes.state_devices cimport StateDevices
 from headrace.runtime.passes.step_costs cimport NodeCosts
 from headrace.runtime.graph.session_graph cimport SessionGraph
@@ -26,7 +27,9 @@ from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicSt
 from headrace.runtime.kernels.kernel_libraries import load_kernels
 from headrace.runtime.session.moving_step import MovingStep, PlacedStep
 from headrace.runtime.session.placement_log import print_placement
-from headrace.runtime.session.session_devices import device_attributes, session_devices
+from headrace.runtime.session.session_devices import (
+    device_attributes, is_host_device, session_devices,
+)
 from headrace.runtime.state.session_options import SessionOptions
 from headrace.runtime.executor.static_step import StaticStep
 from headrace.runtime.session.function_compiler import close_left, left
@@ -99,6 +102,7 @@ cdef class LocalSession:
     cdef bint closed
     cdef bint shared             # whether the state is
     cdef list devices
+    cdef DeviceList device_list
     cdef PlacementConfig placement    # None: there is one device
     cdef StateDevices state_devices   # None: nodes do not move
     cdef object running          # partial runs, to cancel at close
@@ -115,7 +119,8 @@ cdef class LocalSession:
         self.partial_plans = RecentValues(RECENT_SIGNATURES)
         self.lock = threading.Lock()
         self.running = weakref.WeakSet()
-        self.devices = session_devices("/job:localhost/replica:0/task:0", options.device_counts)
+        self.device_list = session_devices("/job:localhost/replica:0/task:0", options)
+        self.devices = self.device_list.names
         if len(self.devices) > 1:
             self.placement = PlacementConfig(
                 options.simulate, intra_op_threads=options.intra_op_threads, costs=NodeCosts())
@@ -174,7 +179,7 @@ cdef class LocalSession:
         cdef bint dynamic = self.options.dynamic
         if self.options.log_placement:
             print_placement(program)
-        if segments.whole and not dynamic:
+        if segments.whole and not dynamic and not is_accelerated(program):
             return StaticStep(self.owner, program, segments, DynamicStep)
         return DynamicStep(self.owner, program, segments, not dynamic)
 
@@ -196,6 +201,7 @@ cdef class LocalSession:
     cdef ProgramConfig program_config(self, bint partial):
         cdef ProgramConfig config = ProgramConfig()
         config.devices = self.devices
+        config.device_list = self.device_list
         config.allow_reference = self.options.allow_reference
         config.allow_soft_placement = self.options.allow_soft_placement
         config.partial_run = partial
@@ -210,6 +216,8 @@ cdef class LocalSession:
         cdef ProgramConfig config = self.program_config(False)
         config.placement = None
         config.state = None
+        config.devices = [name for name in self.devices if is_host_device(name)]
+        config.device_list = None
         return config
 
     def tensor_spec(self, str name):
@@ -217,7 +225,7 @@ cdef class LocalSession:
         return tensor_spec(self.graph, name)
 
     def list_devices(self):
-        return [device_attributes(name) for name in self.devices]
+        return [device_attributes(self.device_list, i) for i in range(len(self.devices))]
 
     def reset(self, containers):
         sessions = [other for other in list(_open)

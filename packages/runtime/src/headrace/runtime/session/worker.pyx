@@ -18,6 +18,7 @@ from headrace.runtime.executor.worker_runs cimport (
 from headrace.runtime.graph.session_graph cimport SessionGraph
 from headrace.runtime.memory.kernel_abi cimport HR_CANCELLED
 from headrace.runtime.memory.worker_abi cimport HR_WORKER_CAPSULE
+from headrace.runtime.kernels.device_list cimport DeviceList
 from headrace.runtime.passes.program cimport Program, ProgramConfig, build_program
 from headrace.runtime.passes.segments cimport cut_segments
 from headrace.runtime.session.function_compiler cimport FunctionCompiler
@@ -44,6 +45,7 @@ cdef class Partition:
         cdef ProgramConfig config = ProgramConfig()
         cdef Program program
         config.devices = worker.devices
+        config.device_list = worker.device_list
         config.allow_reference = options.allow_reference
         config.allow_soft_placement = True     # the plan has placed it
         self.graph = SessionGraph()
@@ -80,6 +82,7 @@ cdef class Worker:
     cdef shared_ptr[WorkerRuns] runs
     cdef StateOwner state
     cdef readonly list devices
+    cdef readonly DeviceList device_list
     cdef readonly object capsule
     cdef dict sessions
     cdef dict session_of      # partition number -> session name
@@ -88,7 +91,8 @@ cdef class Worker:
     def __init__(self, str task, bytes config):
         load_kernels()
         options = SessionOptions(config)
-        self.devices = session_devices(task, options.device_counts)
+        self.device_list = session_devices(task, options)
+        self.devices = self.device_list.names
         self.state = StateOwner()
         self.runs = new_worker_runs()
         self.capsule = PyCapsule_New(&self.runs.get().abi, HR_WORKER_CAPSULE, NULL)
@@ -97,7 +101,7 @@ cdef class Worker:
         self.lock = threading.Lock()
 
     def list_devices(self):
-        return [device_attributes(name) for name in self.devices]
+        return [device_attributes(self.device_list, i) for i in range(len(self.devices))]
 
     def open_session(self, str session, bytes config, bint own_state):
         options = SessionOptions(config)

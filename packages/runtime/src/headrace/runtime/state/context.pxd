@@ -40,6 +40,7 @@ cdef extern from "state/run.hpp" namespace "headrace" nogil:
         void* check_signals_argument
         SessionState* session
         StepFunctions* functions
+        int32_t first_profiled
         Run* first
         int64_t deadline_ns
         char* message

@@ -12,8 +12,9 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.runtime.memory.buffer cimport (
-    OwnedTensor, allocate_tensor, buffer_new, buffer_references, buffer_release, buffer_retain,
-    copy_elements, copy_tensor, object_release, object_retain,
+    OwnedTensor, allocate_on, allocate_tensor, buffer_new, buffer_references, buffer_release,
+    buffer_retain, copy_elements, copy_tensor, is_kept_on_host, memory_of, move_tensor, object_release, object_retain,
+    set_bytes,
 )
 from headrace.runtime.memory.kernel_abi cimport (
     HR_FAILED_PRECONDITION, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED,
@@ -82,6 +83,7 @@ cdef extern from *:
 cdef extern from "headrace/kernel.h" nogil:
     cdef cppclass api_fields "hr_ctx_api":
         hr_code (*allocate)(hr_ctx*, hr_tensor*) noexcept nogil
+        hr_code (*allocate_host)(hr_ctx*, hr_tensor*) noexcept nogil
         hr_code (*forward)(hr_ctx*, const hr_tensor*, hr_tensor*) noexcept nogil
         void (*release)(hr_buffer*) noexcept nogil
         hr_code (*set_string)(hr_ctx*, hr_string*, const char*, size_t) noexcept nogil
@@ -163,7 +165,7 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
     cdef hr_code code
     lock_slot(slot)
     if value.owner == NULL and slot.initialised and same_shape(value, held) and \
-            buffer_references(held.owner) == 1:
+            buffer_references(held.owner) == 1 and memory_of(held.owner) == NULL:
         copy_elements(value, held)
         slot.version += 1
         slot.lock.unlock()
@@ -186,6 +188,18 @@ cdef hr_code slot_set(Slot* slot, const hr_tensor* value) noexcept nogil:
 
 
 cdef hr_code ctx_allocate(hr_ctx* ctx, hr_tensor* output) noexcept nogil:
+    cdef hr_code code
+    if ctx.device == NULL:
+        return ctx_allocate_host(ctx, output)
+    code = HR_INVALID_ARGUMENT if set_bytes(output) < 0 else allocate_on(
+        ctx.device, output, "an output whose shape depends on data")
+    if code != HR_OK:
+        return run_fail(ctx, code, "no memory on the device for an output of %lld bytes",
+                        <long long>output.bytes)
+    return HR_OK
+
+
+cdef hr_code ctx_allocate_host(hr_ctx* ctx, hr_tensor* output) noexcept nogil:
     cdef hr_code code = allocate_tensor(output)
     if code != HR_OK:
         return run_fail(ctx, code, "no memory for an output of %lld bytes", <long long>output.bytes)
@@ -193,6 +207,15 @@ cdef hr_code ctx_allocate(hr_ctx* ctx, hr_tensor* output) noexcept nogil:
 
 
 cdef hr_code ctx_forward(hr_ctx* ctx, const hr_tensor* value, hr_tensor* output) noexcept nogil:
+    if value.owner == NULL and ctx.device != NULL:
+        output[0] = value[0]
+        if ctx_allocate(ctx, output) != HR_OK:
+            return HR_RESOURCE_EXHAUSTED
+        if output.bytes and ctx.device.copy_within(ctx.device, output.data, value.data,
+                                                   output.bytes, ctx.profile) != HR_OK:
+            return run_fail(ctx, HR_INTERNAL, "the device does not copy %lld bytes",
+                            <long long>value.bytes)
+        return HR_OK
     if value.owner == NULL:
         if copy_tensor(value, output) != HR_OK:
             return run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy of %lld bytes",
@@ -278,10 +301,19 @@ cdef hr_code ctx_begin_write(hr_ctx* ctx, int32_t n, const hr_tensor* const* ref
         if not slot.initialised:
             code = fail_uninitialised(<Run*>ctx, slot)
             break
+        # Sessions that share state may have placed the variable elsewhere: it moves here.
+        if slot.value.get().bytes:
+            code = move_tensor(&slot.value, ctx.device)
+        if code != HR_OK:
+            run_fail(ctx, code, "variable '%s' could not be moved from where it is",
+                     slot.name.c_str())
+            break
         if buffer_references(slot.value.get().owner) != 1:
-            if copy_tensor(slot.value.get(), copy.get()) != HR_OK:
-                code = run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory to copy variable '%s'",
-                                slot.name.c_str())
+            code = copy_tensor(slot.value.get(), copy.get())
+            if code != HR_OK:
+                run_fail(ctx, code, "no memory to copy variable '%s'"
+                         if code == HR_RESOURCE_EXHAUSTED else
+                         "the device does not copy variable '%s'", slot.name.c_str())
                 break
             slot.value.own(copy.take())
         values[i] = slot.value.get()[0]
@@ -303,10 +335,16 @@ cdef void ctx_commit(hr_ctx* ctx, int32_t n, const hr_tensor* const* refs) noexc
 cdef hr_code ctx_slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) noexcept nogil:
     cdef Slot* slot = slot_of(ref)
     cdef OwnedTensor pinned
+    cdef hr_code code
     if slot == NULL:
         return not_a_variable(ctx)
     if slot_pin(slot, &pinned) != HR_OK:
         return fail_uninitialised(<Run*>ctx, slot)
+    if pinned.get().bytes:
+        code = move_tensor(&pinned, ctx.device)
+        if code != HR_OK:
+            return run_fail(ctx, code, "variable '%s' could not be copied from where it is",
+                            slot.name.c_str())
     value[0] = pinned.take()
     return HR_OK
 
@@ -314,12 +352,18 @@ cdef hr_code ctx_slot_read(hr_ctx* ctx, const hr_tensor* ref, hr_tensor* value) 
 cdef hr_code ctx_slot_assign(hr_ctx* ctx, const hr_tensor* ref,
                              const hr_tensor* value) noexcept nogil:
     cdef Slot* slot = slot_of(ref)
+    cdef OwnedTensor copy
     if slot == NULL:
         return not_a_variable(ctx)
     if slot.dtype != value.dtype:
         return run_fail(ctx, HR_INVALID_ARGUMENT,
                         "variable '%s' has another dtype (%d) than the value assigned to it (%d)",
                         slot.name.c_str(), slot.dtype, value.dtype)
+    if value.owner == NULL and ctx.device != NULL and not is_kept_on_host(value.dtype):
+        # Only a buffer says where it is.
+        if ctx_forward(ctx, value, copy.get()) != HR_OK:
+            return HR_RESOURCE_EXHAUSTED
+        value = copy.get()
     if slot_set(slot, value) != HR_OK:
         return run_fail(ctx, HR_RESOURCE_EXHAUSTED, "no memory for variable '%s'",
                         slot.name.c_str())
@@ -343,6 +387,7 @@ cdef hr_code ctx_lookup(hr_ctx* ctx, const char* container, const char* name, co
 cdef hr_ctx_api api
 fill_api(&api)
 (<api_fields*>&api).allocate = ctx_allocate
+(<api_fields*>&api).allocate_host = ctx_allocate_host
 (<api_fields*>&api).forward = ctx_forward
 (<api_fields*>&api).release = buffer_release
 (<api_fields*>&api).set_string = ctx_set_string
@@ -367,5 +412,7 @@ cdef void run_begin(Run* run, SessionState* session, int threads) noexcept nogil
     run.ctx.api = &api
     run.ctx.cancelled = run.cancelled.address()
     run.ctx.step = next_step(session)
+    run.ctx.device = NULL
+    run.ctx.profile = NULL
     run.session = session
     run_clear(run)

@@ -84,6 +84,7 @@ struct Run {
   std::atomic<CancelCalls*> calls{nullptr};    // made by the first kernel that registers a callback
   int64_t deadline_ns = 0;                     // on the steady clock; 0: none
   std::atomic<StepObjects*> objects{nullptr};  // made by the first kernel that needs it
+  int32_t first_profiled = 0;  // ctx.profile's number of the first entry of the schedule that runs
   Run* first = nullptr;  // of the runs of one step, the one that has the objects; null: itself
 
   ~Run() {

@@ -22,7 +22,10 @@ _warned: set[str] = set()
 _WITHOUT_MEANING = frozenset(
     """
     isolate_session_state share_cluster_devices_in_session
-    gpu_options pluggable_device_options rpc_options graph_options.infer_shapes
+    gpu_options.allow_growth gpu_options.allocator_type gpu_options.deferred_deletion_bytes
+    gpu_options.polling_active_delay_usecs gpu_options.polling_inactive_delay_msecs
+    gpu_options.force_gpu_compatible gpu_options.experimental
+    pluggable_device_options rpc_options graph_options.infer_shapes
     experimental.collective_deterministic_sequential_execution experimental.collective_nccl
     experimental.recv_buf_max_chunk experimental.share_cluster_devices_in_session
     experimental.share_session_state_in_clusterspec_propagation
@@ -47,6 +50,7 @@ _SUPPORTED = frozenset(
     device_count intra_op_parallelism_threads inter_op_parallelism_threads use_per_session_threads
     allow_soft_placement session_inter_op_thread_pool operation_timeout_in_ms
     log_device_placement placement_period
+    gpu_options.visible_device_list gpu_options.per_process_gpu_memory_fraction
     graph_options.enable_bfloat16_sendrecv graph_options.enable_recv_scheduling
     experimental.executor_type experimental.refuse_reference_kernels
     experimental.plan_memory_limit_bytes
@@ -65,6 +69,7 @@ class SessionOptions:
     def __init__(self, config: bytes) -> None:
         option = run_pb2.ConfigProto.FromString(config)
         self.device_counts = _devices(dict(option.device_count))
+        self._read_accelerators(option.gpu_options)
         self.intra_op_threads = _intra_op_threads(option.intra_op_parallelism_threads)
         self.inter_op_threads = _inter_op_threads(
             "inter_op_parallelism_threads",
@@ -94,6 +99,15 @@ class SessionOptions:
         self.schedule_receives = option.graph_options.enable_recv_scheduling
         self.allow_reference = not option.experimental.refuse_reference_kernels
         warn_of_unsupported(option, _SUPPORTED | _WITHOUT_MEANING | _DONE_ANYWAY, "ConfigProto")
+
+    def _read_accelerators(self, option: run_pb2.GPUOptions) -> None:
+        self.finds_accelerators = True
+        self.visible_devices = option.visible_device_list or None
+        self.memory_fraction = option.per_process_gpu_memory_fraction
+        if not 0 <= self.memory_fraction <= 1:
+            raise _invalid(
+                "gpu_options.per_process_gpu_memory_fraction", self.memory_fraction, "0 to 1"
+            )
 
     def _read_placement(self, option: run_pb2.ConfigProto) -> None:
         experimental = option.experimental

@@ -115,6 +115,11 @@ def is_recv(op: str) -> bool:
     return op in ("_Recv", "_HostRecv", "Recv")
 
 
+def is_copy(op: str) -> bool:
+    """Whether an op copies between the memories of the host and of a device."""
+    return op in ("_CopyToDevice", "_CopyToHost")
+
+
 def is_transfer(op: str) -> bool:
     return is_send(op) or is_recv(op)
 

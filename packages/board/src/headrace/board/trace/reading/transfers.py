@@ -13,6 +13,7 @@ from headrace.board.trace.reading.graph_edges import GraphEdges, Rendezvous
 from headrace.board.trace.reading.step_columns import StepColumns
 from headrace.board.trace.reading.timeline_label import (
     TimelineLabel,
+    is_copy,
     is_recv,
     is_send,
     producer_of,
@@ -46,7 +47,9 @@ def match_transfers(
 ) -> Matches:
     """Finds the transfers of a step.
 
-    There are three kinds of traces. If _Send and _Recv are slices, the i-th _Send of a rendezvous
+    Copies between the memories of the host and of a device have a slice on the thread that asks
+    for them, and one on the device's stream. For transfers between devices there are three kinds of
+    traces. If _Send and _Recv are slices, the i-th _Send of a rendezvous
     key is matched with the i-th _Recv. If the network's RecvTensor is a slice, it is matched with
     the node that computed the tensor. If neither is a slice (TensorFlow, between devices of one
     task), the partition graphs show which node read the tensor first.
@@ -59,6 +62,7 @@ def match_transfers(
     """
     finder = _Finder(columns, labels, label, devices, graph_edges)
     finder.match_slices()
+    finder.match_copies()
     finder.match_arrivals()
     finder.match_readers()
     return finder.matches()
@@ -141,6 +145,31 @@ class _Finder:
         fresh = np.flatnonzero(np.diff(key, prepend=-1))
         number = np.arange(len(key)) - np.repeat(fresh, np.diff(np.append(fresh, len(key))))
         return rows, (key << 32) | number
+
+    def match_copies(self) -> None:
+        """Matches the slice that asks for a copy with that of the device, in its direction."""
+        copies = np.array([is_copy(t.op) for t in self.labels], bool)
+        rows = np.flatnonzero(copies[self.label]) if len(copies) else np.empty(0, np.int64)
+        asked: dict[tuple[str, str, tuple[str, str]], list[int]] = {}
+        done: dict[tuple[str, str, tuple[str, str]], list[int]] = {}
+        for row in rows.tolist():
+            device = self.devices[self.columns.device[row]]
+            op = self.labels[self.label[row]].op
+            name = self.columns.names[self.columns.name[row]]
+            where = (name, op, (device.task, device.device))
+            (done if device.is_stream else asked).setdefault(where, []).append(row)
+        source, target, names = [], [], []
+        for where, stream_rows in done.items():
+            host_rows = sorted(asked.get(where, []), key=lambda row: int(self.columns.start[row]))
+            stream_rows.sort(key=lambda row: int(self.columns.start[row]))
+            for host, stream in zip(host_rows, stream_rows, strict=False):
+                to_host = where[1] == "_CopyToHost"
+                source.append(stream if to_host else host)
+                target.append(host if to_host else stream)
+                names.append(where[0])
+        if source:
+            a, b = np.array(source), np.array(target)
+            self.parts.append((a, b, self.columns.start[a], self.columns.end[b], names, True))
 
     def match_arrivals(self) -> None:
         """Matches RecvTensor slices of the network with the slices that computed the tensors."""

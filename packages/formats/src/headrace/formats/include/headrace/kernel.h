@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "headrace/device.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -336,6 +338,10 @@ typedef struct hr_ctx_api {
   /* Takes over the caller's reference until the step ends: for objects that reference edges, which
    * count nothing, point at. On failure the reference is released. */
   hr_code (*keep_for_step)(hr_ctx*, hr_object*);
+
+  /* As `allocate`, in host memory: for outputs that the registration lists in host_outputs.
+   * `allocate` takes the memory of ctx->device. */
+  hr_code (*allocate_host)(hr_ctx*, hr_tensor* output);
 } hr_ctx_api;
 
 struct hr_ctx {
@@ -344,6 +350,13 @@ struct hr_ctx {
   const hr_ctx_api* api;
   const volatile int32_t* cancelled; /* set by other threads: read it with hr_cancelled */
   int64_t step;
+  /* Where the kernel runs; null: the host. Its inputs and outputs are in memory of the device,
+   * except those that its registration lists as in host memory, and so are the values that
+   * begin_write and slot_read give. The kernel enqueues its work and returns. What it reads on the
+   * host, plan and state included, it reads before it returns; outputs on the host are complete
+   * then, and `commit` comes after what it commits is enqueued. */
+  hr_device* device;
+  hr_profile* profile; /* null: the step is not traced */
 };
 
 /* Returns whether the step was cancelled. Loops of more than 50 ms must poll it. */
@@ -382,6 +395,10 @@ typedef struct hr_request {
   double flops;
   double bytes_moved;
   int32_t shape_depends_on_data; /* compute allocates all outputs */
+
+  /* Where compute will run; null: the host. Known values of inputs are in host memory anyway. On a
+   * device all values that determine shapes are known. */
+  hr_device* device;
 } hr_request;
 
 /* ---- kernel registrations and tables -------------------------------------------- */
@@ -421,6 +438,11 @@ typedef struct hr_kernel {
    * value, it sets shape_depends_on_data. A null function means that no value input determines a
    * shape. */
   uint64_t (*shape_inputs)(const hr_node* node, const hr_tensor* const* known);
+
+  /* For devices with memory of their own, bit i: argument i of the signature is in host memory.
+   * Strings, resources, variants, references, constant_inputs and value_inputs always are. */
+  uint64_t host_inputs;
+  uint64_t host_outputs;
 } hr_kernel;
 
 /* Fused kernels compute several nodes in one pass over memory. A library lists the ops that its
@@ -457,6 +479,10 @@ typedef struct hr_kernel_table {
   uint32_t fusible_op_size; /* sizeof(hr_fusible_op): the stride of `fusible_ops` */
   int32_t n_fusible_ops;
   const hr_fusible_op* fusible_ops;
+  /* The devices with memory of their own for which it has kernels; null: none. They live as long as
+   * the process. The first call looks for them, and may take long. A device that does not work is
+   * left out, and the reason logged once. Returns an array of *n pointers. */
+  hr_device* const* (*devices)(int32_t* n);
 } hr_kernel_table;
 
 /* ---- convenience functions --------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "table/shapes.hpp"
+#include "library/shapes.hpp"
 
 namespace hr::bundle {
 

@@ -6,9 +6,9 @@
 
 #include "files/protobuf_writer.hpp"
 #include "headrace/bundle_reader.h"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr::bundle {
 namespace {

@@ -1,10 +1,10 @@
 // Chooses and runs the loop of a binary kernel for the shapes of its two operands.
 #include "loops/binary_loops.hpp"
 
+#include "library/dtype_names.hpp"
+#include "library/shape_rules.hpp"
 #include "loops/via_float.hpp"
 #include "processor/polled_stretch.hpp"
-#include "table/dtype_names.hpp"
-#include "table/shape_rules.hpp"
 
 namespace hr::binary {
 namespace {

@@ -8,11 +8,11 @@
 #ifndef HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
 #define HEADRACE_CPU_LOOPS_BINARY_LOOPS_HPP
 
+#include "library/registration.hpp"
 #include "loops/strided.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
 
 namespace hr {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 

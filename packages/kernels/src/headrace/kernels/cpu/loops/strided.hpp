@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "headrace/kernel.h"
-#include "table/shapes.hpp"
+#include "library/shapes.hpp"
 
 namespace hr {
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

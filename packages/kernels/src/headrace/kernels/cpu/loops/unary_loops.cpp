@@ -1,11 +1,11 @@
 // Runs the loop of a unary kernel.
 #include "loops/unary_loops.hpp"
 
+#include "library/dtype_names.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/via_float.hpp"
 #include "processor/polled_stretch.hpp"
-#include "table/dtype_names.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr::unary {
 namespace {

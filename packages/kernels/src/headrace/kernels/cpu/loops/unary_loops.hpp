@@ -9,11 +9,11 @@
 
 #include <cmath>
 
+#include "library/registration.hpp"
 #include "math/vector_math.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
 
 namespace hr::unary {
 

@@ -1,7 +1,7 @@
 // Runs kernels of half and bfloat16 as kernels of float, with a conversion before and after.
 #pragma once
 
-#include "table/registration.hpp"
+#include "library/registration.hpp"
 
 namespace hr {
 

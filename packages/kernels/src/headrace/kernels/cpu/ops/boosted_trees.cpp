@@ -1,8 +1,8 @@
 // BoostedTreesBucketize: the first boundary that is not less than a value.
 #include <algorithm>
 
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -12,13 +12,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "math/random_state.hpp"
+#include "library/attributes.hpp"
+#include "library/random/random_state.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "math/philox.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/memory_needs.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

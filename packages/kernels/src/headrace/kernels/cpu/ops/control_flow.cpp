@@ -4,12 +4,12 @@
 #include <cstring>
 #include <string>
 
-#include "table/attributes.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "table/element_types.hpp"
 #include "table/partial_shape.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 #include "table/indices.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -1,12 +1,12 @@
 // Slice, StridedSlice, its gradient, and assignment to a slice.
 #include <algorithm>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/slots.hpp"
 #include "loops/elements.hpp"
 #include "loops/strided_copy.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/slots.hpp"
 
 namespace hr {
 namespace {

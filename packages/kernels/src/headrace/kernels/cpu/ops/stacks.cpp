@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

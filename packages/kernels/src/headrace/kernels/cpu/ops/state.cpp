@@ -1,8 +1,8 @@
 // CountUpTo, for reference and resource variables.
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/slots.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/slots.hpp"
 
 namespace hr {
 namespace {

@@ -14,6 +14,7 @@
 #endif
 
 #include "headrace/kernel.h"
+#include "library/variable_updates.hpp"
 
 namespace hr {
 
@@ -30,14 +31,6 @@ inline int64_t grain_of(int64_t bytes_per_iteration) {
 struct Cancelled : std::exception {
   const char* what() const noexcept override { return "the step was cancelled"; }
 };
-
-// How many updates of variables this thread is in the middle of. They go on to their end: half of
-// one is worse than a late timeout. The context is no place for this: kernels of other threads
-// share it.
-inline int& updates_of_thread() {
-  static thread_local int updates = 0;
-  return updates;
-}
 
 // A thread of the pool is in the middle of the updates of the thread that it helps.
 class HelpsUpdates {

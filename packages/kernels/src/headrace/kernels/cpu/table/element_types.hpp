@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "headrace/kernel.h"
+#include "library/constraints.hpp"
 #include "processor/simd.hpp"
 
 namespace hr {
@@ -180,18 +181,6 @@ using Indices = Types<int32_t, int64_t>;
 using Reals = Join<Floats, Integers>;
 using Numbers = Join<Reals, Complexes>;
 using NumbersAndBool = Join<Numbers, Types<bool>>;
-
-// The same sets, for the constraints of kernel registrations.
-#define HR_SMALL_FLOATS "half|bfloat16"
-#define HR_WIDE_FLOATS "float|double"
-#define HR_FLOATS HR_WIDE_FLOATS "|" HR_SMALL_FLOATS
-#define HR_SIGNED "int32|int64|int8|int16"
-#define HR_UNSIGNED "uint8|uint16|uint32|uint64"
-#define HR_INTEGERS HR_SIGNED "|" HR_UNSIGNED
-#define HR_COMPLEXES "complex64|complex128"
-#define HR_REALS HR_FLOATS "|" HR_INTEGERS
-#define HR_NUMBERS HR_REALS "|" HR_COMPLEXES
-#define HR_INDICES "int32|int64"
 
 }  // namespace hr
 

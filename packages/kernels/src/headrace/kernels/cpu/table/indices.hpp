@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "headrace/kernel.h"
-#include "table/attributes.hpp"
+#include "library/attributes.hpp"
+#include "library/shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 

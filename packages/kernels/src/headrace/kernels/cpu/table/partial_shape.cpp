@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "table/shapes.hpp"
+#include "library/shapes.hpp"
 
 namespace hr {
 

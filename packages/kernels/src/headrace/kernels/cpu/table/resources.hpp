@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "headrace/kernel.h"
-#include "table/attributes.hpp"
+#include "library/attributes.hpp"
 
 namespace hr {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "table/registration.hpp"
+#include "library/registration.hpp"
 
 #ifndef HR_KERNELS_VERSION
 #define HR_KERNELS_VERSION "0"
@@ -27,7 +27,10 @@ RegisteredFusibleOps::RegisteredFusibleOps(const std::vector<hr_fusible_op>& ops
 }
 
 RegisteredKernels::RegisteredKernels(std::initializer_list<KernelRegistration> kernels) {
-  registered().insert(registered().end(), kernels.begin(), kernels.end());
+  for (KernelRegistration added : kernels) {
+    added.device_type = "CPU";
+    registered().push_back(added);
+  }
 }
 
 }  // namespace hr

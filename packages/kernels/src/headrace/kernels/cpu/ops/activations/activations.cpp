@@ -1,10 +1,10 @@
 // Activation functions and their gradients: Relu, Elu, Softplus, ReluGrad, ... The expressions must
 // equal those of elementwise/fused/instructions.cpp, so that a fused chain gives the same results.
+#include "library/elementwise/selu.hpp"
 #include "loops/binary_loops.hpp"
 #include "loops/unary_loops.hpp"
 #include "math/arithmetic.hpp"
 #include "math/vector_math.hpp"
-#include "ops/activations/selu.hpp"
 
 namespace hr {
 namespace {

@@ -1,15 +1,15 @@
 // Creates tensors: Fill, ZerosLike, Range, LinSpace, OneHot, Diag, ...
 #include <cstring>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
 #include "ops/tensor_lists/tensor_list.hpp"
 #include "processor/parallel.hpp"
 #include "processor/polled_stretch.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

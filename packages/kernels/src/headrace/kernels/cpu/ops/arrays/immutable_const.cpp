@@ -5,12 +5,12 @@
 
 #include "files/byte_source.hpp"
 #include "files/disk.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/element_types.hpp"
 #include "table/partial_shape.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -1,10 +1,10 @@
 // Updates rows of a tensor by index: InplaceUpdate, InplaceAdd, InplaceSub.
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "ops/scatter/scatter.hpp"
 #include "table/indices.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

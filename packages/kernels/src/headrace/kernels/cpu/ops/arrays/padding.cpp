@@ -2,14 +2,14 @@
 #include <cstring>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "loops/strided_copy.hpp"
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -3,13 +3,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
 #include "table/indices.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "files/bundle_reader.hpp"
 #include "files/bundle_writer.hpp"
+#include "library/attributes.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "ops/datasets/state.hpp"
-#include "table/attributes.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

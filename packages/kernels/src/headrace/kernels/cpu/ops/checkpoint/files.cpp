@@ -3,8 +3,8 @@
 #include <string>
 
 #include "files/disk.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 
 namespace hr {
 namespace {

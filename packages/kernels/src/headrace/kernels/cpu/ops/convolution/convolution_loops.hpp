@@ -2,17 +2,9 @@
 #pragma once
 
 #include "headrace/kernel.h"
-#include "loops/window.hpp"
+#include "library/convolution.hpp"
 
 namespace hr {
-
-// A window whose filter is [size..., in_group, out] in memory, and the strides that say so.
-struct Convolution {
-  Window w;
-  int64_t groups, in_group, out_group, out_channels;
-  // Of the filter's memory; the output channels of a group are contiguous.
-  int64_t filter_position, filter_in, filter_group;
-};
 
 template <class T>
 void convolve(hr_ctx* ctx, const Convolution& c, const T* x, const T* filter, T* y);

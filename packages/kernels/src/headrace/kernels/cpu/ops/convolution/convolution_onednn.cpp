@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "library/registration.hpp"
 #include "ops/convolution/convolution_plan.hpp"
 #include "processor/simd.hpp"
-#include "table/registration.hpp"
 
 namespace hr::convolution {
 namespace {

@@ -7,23 +7,19 @@
 #include <vector>
 
 #include "gemm/epilogue.hpp"
+#include "library/shapes.hpp"
 #include "ops/convolution/convolution_loops.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/shapes.hpp"
 #if HR_WITH_ONEDNN
 #include "onednn/primitives.hpp"
 #endif
 
 namespace hr::convolution {
 
-enum class Direction { forward, to_input, to_filter };
-
-struct Plan {
-  Convolution c;
+struct Plan : Node {
   Direction direction;
   Epilogue epilogue;
-  int x, filter, y;               // which of inputs..., output they are; -1: the output
   bool epilogue_apart = false;    // not inside the convolution: a second pass
   bool activation_apart = false;  // of the epilogue, the activation alone is a second pass
 #if HR_WITH_ONEDNN

@@ -4,14 +4,14 @@
 #include <limits>
 #include <memory>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/window.hpp"
 #include "loops/elements.hpp"
 #include "loops/via_float.hpp"
-#include "loops/window.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

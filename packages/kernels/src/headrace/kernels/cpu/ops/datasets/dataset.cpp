@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "table/dtype_names.hpp"
-#include "table/text.hpp"
+#include "library/dtype_names.hpp"
+#include "library/text.hpp"
 
 namespace hr::data {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "library/registration.hpp"
 #include "ops/datasets/pipeline.hpp"
-#include "table/registration.hpp"
 
 namespace hr::data {
 

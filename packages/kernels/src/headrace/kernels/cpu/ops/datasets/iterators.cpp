@@ -5,9 +5,9 @@
 
 #include "files/protobuf_writer.hpp"
 #include "headrace/wire.h"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
-#include "table/text.hpp"
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/text.hpp"
 
 namespace hr::data {
 namespace {

@@ -1,10 +1,10 @@
 // PaddedBatchDataset.
 #include <algorithm>
 
+#include "library/dtype_names.hpp"
 #include "loops/elements.hpp"
 #include "ops/datasets/batch.hpp"
 #include "ops/datasets/stages.hpp"
-#include "table/dtype_names.hpp"
 
 namespace hr::data {
 namespace {

@@ -1,9 +1,9 @@
 // ParallelInterleaveDatasetV2: the datasets of several elements are read at once, each on a thread.
 #include <algorithm>
 
+#include "library/attributes.hpp"
 #include "ops/datasets/nested.hpp"
 #include "ops/datasets/prefetch.hpp"
-#include "table/attributes.hpp"
 
 namespace hr::data {
 namespace {

@@ -2,9 +2,9 @@
 #include <deque>
 #include <thread>
 
+#include "library/attributes.hpp"
 #include "ops/datasets/batch.hpp"
 #include "ops/datasets/stages.hpp"
-#include "table/attributes.hpp"
 
 namespace hr::data {
 namespace {

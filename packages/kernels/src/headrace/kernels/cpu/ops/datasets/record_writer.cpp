@@ -5,9 +5,9 @@
 #include "files/disk.hpp"
 #include "headrace/record_reader.h"
 #include "headrace/wire.h"
+#include "library/text.hpp"
 #include "ops/datasets/record_files.hpp"
 #include "ops/datasets/whole_request.hpp"
-#include "table/text.hpp"
 
 namespace hr::data {
 namespace {

@@ -2,8 +2,8 @@
 #include <string>
 #include <unordered_set>
 
+#include "library/text.hpp"
 #include "ops/datasets/stages.hpp"
-#include "table/text.hpp"
 
 namespace hr::data {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "ops/datasets/dataset.hpp"
-#include "table/text.hpp"
 
 namespace hr::data {
 namespace {

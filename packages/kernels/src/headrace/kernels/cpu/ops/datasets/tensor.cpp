@@ -3,8 +3,8 @@
 #include <atomic>
 #include <string>
 
+#include "library/text.hpp"
 #include "loops/elements.hpp"
-#include "table/text.hpp"
 
 namespace hr::data {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "files/disk.hpp"
 #include "headrace/kernel.h"
-#include "table/shapes.hpp"
+#include "library/shapes.hpp"
 
 namespace hr::data {
 

@@ -1,6 +1,6 @@
 // Bitcast: the same memory under another dtype.
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
 
 namespace hr {
 namespace {

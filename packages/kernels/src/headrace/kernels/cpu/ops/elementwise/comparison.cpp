@@ -2,10 +2,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "library/shape_rules.hpp"
 #include "loops/binary_loops.hpp"
 #include "math/arithmetic.hpp"
 #include "math/special_functions.hpp"
-#include "table/shape_rules.hpp"
 
 namespace hr {
 namespace {

@@ -1,6 +1,9 @@
 // Select, SelectV2, ClipByValue, AddN and other ops of several operands.
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "loops/strided.hpp"
 #include "math/arithmetic.hpp"
@@ -8,9 +11,6 @@
 #include "ops/tensor_lists/tensor_list.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

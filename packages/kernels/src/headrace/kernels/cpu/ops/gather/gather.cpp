@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/slots.hpp"
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/indices.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/slots.hpp"
 
 namespace hr {
 namespace {

@@ -2,10 +2,10 @@
 #include <string>
 
 #include "files/png.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 
 namespace hr {
 namespace {

@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "files/disk.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "ops/image/bmp.hpp"
 #include "ops/image/decode_png.hpp"
 #include "ops/image/gif.hpp"
 #include "ops/image/jpeg.hpp"
 #include "ops/image/jpeg_options.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/memory_needs.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

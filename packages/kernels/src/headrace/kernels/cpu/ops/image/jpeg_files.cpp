@@ -2,12 +2,12 @@
 #include <string>
 
 #include "files/disk.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "ops/image/jpeg.hpp"
 #include "ops/image/jpeg_options.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr::jpeg {
 namespace {

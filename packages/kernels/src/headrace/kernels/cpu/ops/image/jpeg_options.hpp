@@ -4,9 +4,9 @@
 #include <string>
 
 #include "files/disk.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
 #include "ops/image/jpeg.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
 
 namespace hr::jpeg {
 

@@ -3,14 +3,14 @@
 #include <cmath>
 #include <memory>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "ops/image/linear_row.hpp"
 #include "ops/image/sampling.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
 #include "table/memory_needs.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

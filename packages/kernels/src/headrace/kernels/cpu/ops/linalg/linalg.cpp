@@ -7,13 +7,13 @@
 #include <atomic>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "ops/linalg/dense_matrix.hpp"
 #include "ops/linalg/large_matrix.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "ops/lookup/lookup_table.hpp"
-#include "table/dtype_names.hpp"
-#include "table/registration.hpp"
 #include "table/resources.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr::lookup {
 namespace {

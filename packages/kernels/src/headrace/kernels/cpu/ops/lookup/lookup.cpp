@@ -1,11 +1,11 @@
 // What reads and changes lookup tables: LookupTableFind, LookupTableInsert, InitializeTable, ...
 #include <string>
 
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
 #include "ops/lookup/lookup_table.hpp"
-#include "table/dtype_names.hpp"
-#include "table/registration.hpp"
 #include "table/resources.hpp"
-#include "table/shape_rules.hpp"
 
 namespace hr::lookup {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "processor/parallel.hpp"
 #include "table/resources.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr::lookup {
 namespace {

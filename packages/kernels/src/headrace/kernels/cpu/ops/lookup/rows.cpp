@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "files/disk.hpp"
-#include "table/text.hpp"
+#include "library/text.hpp"
 
 namespace hr::lookup {
 namespace {

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "files/byte_source.hpp"
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/text.hpp"
 #include "math/parsed_number.hpp"
 #include "ops/lookup/lookup_table.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
-#include "table/registration.hpp"
-#include "table/text.hpp"
 
 namespace hr::lookup {
 namespace {

@@ -5,13 +5,13 @@
 
 #include "gemm/epilogue.hpp"
 #include "gemm/gemm.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/via_float.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -3,15 +3,15 @@
 #include <cmath>
 #include <limits>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/via_float.hpp"
 #include "ops/normalization/batch_norm_loops.hpp"
 #include "ops/normalization/response_loops.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

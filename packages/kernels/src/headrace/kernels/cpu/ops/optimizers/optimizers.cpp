@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/slots.hpp"
 #include "loops/via_float.hpp"
 #include "ops/optimizers/optimizer_rules.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
-#include "table/slots.hpp"
 
 namespace hr {
 namespace {

@@ -5,11 +5,11 @@
 #include "files/byte_source.hpp"
 #include "files/disk.hpp"
 #include "files/inflate.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr::parsing {
 namespace {

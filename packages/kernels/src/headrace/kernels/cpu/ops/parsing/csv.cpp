@@ -4,14 +4,14 @@
 
 #include "ops/parsing/csv.hpp"
 
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "math/parsed_number.hpp"
 #include "ops/parsing/batch.hpp"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr::parsing {
 namespace {

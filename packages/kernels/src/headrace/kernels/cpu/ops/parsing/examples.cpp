@@ -1,10 +1,10 @@
 // ParseExample, ParseExampleV2, ParseSingleExample.
 #include <memory>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "ops/parsing/requested.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr::parsing {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "library/dtype_names.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
-#include "table/dtype_names.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr::parsing {
 namespace {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

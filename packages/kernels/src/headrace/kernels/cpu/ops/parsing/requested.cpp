@@ -1,8 +1,8 @@
 #include "ops/parsing/requested.hpp"
 
-#include "table/dtype_names.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
+#include "library/dtype_names.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 
 namespace hr::parsing {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "library/attributes.hpp"
 #include "ops/parsing/batch.hpp"
-#include "table/attributes.hpp"
 
 namespace hr::parsing {
 

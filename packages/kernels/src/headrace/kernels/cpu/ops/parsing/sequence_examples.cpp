@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "ops/parsing/feature_lists.hpp"
 #include "ops/parsing/requested.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr::parsing {
 namespace {

@@ -7,12 +7,12 @@
 #include "files/disk.hpp"
 #include "files/protobuf_writer.hpp"
 #include "headrace/wire.h"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
-#include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr::parsing {
 namespace {

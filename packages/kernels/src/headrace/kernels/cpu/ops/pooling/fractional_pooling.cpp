@@ -4,12 +4,13 @@
 #include <utility>
 #include <vector>
 
-#include "math/random_state.hpp"
-#include "table/attributes.hpp"
+#include "library/attributes.hpp"
+#include "library/random/random_state.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "math/philox.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -6,14 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/narrow_floats.hpp"
 #include "ops/pooling/max_pool_lanes.hpp"
 #include "ops/pooling/pooling_loops.hpp"
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {
@@ -132,8 +132,9 @@ hr_code prepare(void*, hr_request* r) {
   Window w;
   const hr_tensor& x = *r->inputs[0];  // of the gradient: only its shape
   hr_code code = read_pool(r, x.rank, x.dims, dimension_list(r->node, "ksize"),
-                           dimension_list(r->node, "strides"), &w, &plan->s);
+                           dimension_list(r->node, "strides"), &w);
   if (code != HR_OK) return code;
+  plan->s = pooling::shape_of(w);
   const pooling::Shape& s = plan->s;
   const int64_t numbers = s.size[1] * s.size[2];
   if (x.rank != 4 || numbers > kMostNumbers || hr_elements(&x) == 0)

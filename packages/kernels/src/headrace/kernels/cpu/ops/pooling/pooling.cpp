@@ -3,18 +3,18 @@
 #include <memory>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "loops/via_float.hpp"
 #include "ops/pooling/max_pool_lanes.hpp"
 #include "ops/pooling/pooling_loops.hpp"
 #include "ops/pooling/pooling_window.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {
@@ -252,137 +252,7 @@ hr_code compute_by_argmax(hr_ctx* ctx, void*, void* plan, const hr_tensor* const
 
 // ---- prepare --------------------------------------------------------------------------------
 
-enum class Kind {
-  max,
-  average,
-  max_gradient,
-  average_gradient,
-  max_gradient_gradient,
-  argmax,
-  argmax_to_input,
-  argmax_from_input
-};
-
-// What prepare works on: the request, and what it has read of it.
-struct Pool {
-  hr_request* r;
-  Kind kind;
-  Plan* plan;
-  hr_tensor x;  // the input that is pooled, in the gradients orig_input
-  hr_tensor y;  // the pooled input
-  Window window;
-};
-
-bool is_forward(Kind kind) {
-  return kind == Kind::max || kind == Kind::average || kind == Kind::argmax;
-}
-
-// ksize and strides are attributes, or (V2) constant inputs from first_vector on.
-hr_code read_window(Pool* pool, int first_vector) {
-  hr_request* r = pool->r;
-  const PerDimension ksize =
-      first_vector ? dimension_list(r->inputs[first_vector]) : dimension_list(r->node, "ksize");
-  const PerDimension strides = first_vector ? dimension_list(r->inputs[first_vector + 1])
-                                            : dimension_list(r->node, "strides");
-  pool->x = *r->inputs[0];
-  hr_tensor& x = pool->x;
-  if (is_forward(pool->kind)) {
-    const char* rule = first_vector ? "pool2d_v2" : x.rank == 5 ? "pool3d" : "pool2d";
-    if (hr_code code = hr_shape_rule_by_name(rule)(r)) return code;
-  }
-  if (pool->kind == Kind::average_gradient) {
-    if (hr_code code = shape_of_value(r, 0, 0)) return code;
-    copy_shape(r->outputs[0], &x);
-  }
-  if (hr_code code = read_pool(r, x.rank, x.dims, ksize, strides, &pool->window, &pool->plan->s))
-    return code;
-  pool->y = {};
-  set_window_shape(pool->window, pool->window.channels, &pool->y);
-  return HR_OK;
-}
-
-hr_code check_gradient(const Pool& pool, const hr_tensor* grad) {
-  if (same_shape(grad, &pool.y)) return HR_OK;
-  return hr_request_fail(pool.r, HR_INVALID_ARGUMENT, "grad is %s, but the pooled input %s",
-                         ShapeText(grad).text, ShapeText(&pool.y).text);
-}
-
-hr_code prepare_max_gradient(Pool* pool) {
-  hr_request* r = pool->r;
-  pool->plan->dy = 2;
-  copy_shape(&pool->x, r->outputs[0]);
-  if (!same_shape(r->inputs[1], &pool->y))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "Expected orig_output shape to be %s, but got %s",
-                           ShapeText(&pool->y).text, ShapeText(r->inputs[1]).text);
-  return check_gradient(*pool, r->inputs[2]);
-}
-
-hr_code prepare_average_gradient(Pool* pool) {
-  hr_request* r = pool->r;
-  const hr_tensor &x = pool->x, &y = pool->y, *grad = r->inputs[1];
-  pooling::Shape& s = pool->plan->s;
-  pool->plan->dy = 1;
-  const bool empty = hr_elements(grad) == 0;
-  const bool own_windows = x.rank == 4 && grad->rank == 4 && !pool->window.channels_first &&
-                           grad->dims[3] == x.dims[3] &&
-                           (empty || (grad->dims[0] == x.dims[0] && grad->dims[1] >= y.dims[1] &&
-                                      grad->dims[2] >= y.dims[2]));
-  if (!own_windows) return check_gradient(*pool, grad);
-  // TensorFlow walks the windows that the gradient has, also those beside the image.
-  if (!empty && ((grad->dims[1] - 1) * s.stride[1] > x.dims[1] ||
-                 (grad->dims[2] - 1) * s.stride[2] > x.dims[2]))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "index * stride must be less than or equal to input size: grad "
-                           "is %s, the input %s",
-                           ShapeText(grad).text, ShapeText(&x).text);
-  s.out[1] = empty ? 0 : grad->dims[1];
-  s.out[2] = grad->dims[2];
-  return HR_OK;
-}
-
-hr_code prepare_max_gradient_gradient(Pool* pool) {
-  hr_request* r = pool->r;
-  pool->plan->dy = 2;
-  copy_shape(&pool->y, r->outputs[0]);
-  if (!same_shape(r->inputs[2], &pool->x))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but orig_input is %s",
-                           ShapeText(r->inputs[2]).text, ShapeText(&pool->x).text);
-  return check_gradient(*pool, r->inputs[1]);
-}
-
-hr_code prepare_argmax_to_input(Pool* pool) {
-  hr_request* r = pool->r;
-  if (!same_shape(r->inputs[2], &pool->y))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "argmax is %s, but the pooled input %s",
-                           ShapeText(r->inputs[2]).text, ShapeText(&pool->y).text);
-  copy_shape(&pool->x, r->outputs[0]);
-  return check_gradient(*pool, r->inputs[1]);
-}
-
-hr_code prepare_argmax_from_input(Pool* pool) {
-  hr_request* r = pool->r;
-  if (!same_shape(r->inputs[1], &pool->x))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT, "grad is %s, but input is %s",
-                           ShapeText(r->inputs[1]).text, ShapeText(&pool->x).text);
-  copy_shape(&pool->y, r->outputs[0]);
-  return check_gradient(*pool, r->inputs[2]);
-}
-
-hr_code prepare_shapes(Pool* pool) {
-  hr_request* r = pool->r;
-  switch (pool->kind) {
-    case Kind::argmax: copy_shape(&pool->y, r->outputs[1]); [[fallthrough]];
-    case Kind::max:
-    case Kind::average: copy_shape(&pool->y, r->outputs[0]); return HR_OK;
-    case Kind::max_gradient: return prepare_max_gradient(pool);
-    case Kind::average_gradient: return prepare_average_gradient(pool);
-    case Kind::max_gradient_gradient: return prepare_max_gradient_gradient(pool);
-    case Kind::argmax_to_input: return prepare_argmax_to_input(pool);
-    case Kind::argmax_from_input: return prepare_argmax_from_input(pool);
-  }
-  return HR_OK;
-}
+using pooling::Kind;
 
 // Loops that compare elements by order, by equality, and that only average.
 template <class T> hr_compute ordered_loop(Kind kind) {
@@ -428,11 +298,12 @@ hr_compute loop_of(Kind kind, bool three_dimensional, hr_dtype dtype) {
 
 hr_code prepare_pool(hr_request* r, Kind kind, int first_vector) {
   auto plan = std::make_unique<Plan>();
-  Pool pool{r, kind, plan.get(), {}, {}, {}};
-  if (hr_code code = read_window(&pool, first_vector)) return code;
+  pooling::Node node;
+  if (hr_code code = pooling::read_node(r, kind, first_vector, &node)) return code;
+  plan->s = pooling::shape_of(node.w);
+  plan->dy = node.dy;
   plan->include_batch = hr_attr_bool(r->node, "include_batch_in_index", 0);
-  if (hr_code code = prepare_shapes(&pool)) return code;
-  r->compute = loop_of(kind, pool.x.rank == 5, r->outputs[0]->dtype);
+  r->compute = loop_of(kind, node.x.rank == 5, r->outputs[0]->dtype);
   if (!r->compute)
     return hr_request_fail(r, HR_UNIMPLEMENTED, "no pooling of dtype %s",
                            dtype_name(r->outputs[0]->dtype));

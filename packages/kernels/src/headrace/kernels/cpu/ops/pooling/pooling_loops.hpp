@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "loops/window.hpp"
+#include "library/window.hpp"
 #include "processor/simd.hpp"
 #include "table/element_types.hpp"
 

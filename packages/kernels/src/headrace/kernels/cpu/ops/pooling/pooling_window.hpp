@@ -1,20 +1,16 @@
-// Reads the windows of pooling nodes, and divides pooling work by image.
+// The windows of pooling nodes as three-dimensional shapes; divides pooling work by image.
 #pragma once
 
 #include <algorithm>
 
-#include "headrace/kernel.h"
-#include "loops/window.hpp"
+#include "library/pooling.hpp"
 #include "ops/pooling/pooling_loops.hpp"
 #include "processor/parallel.hpp"
 
-namespace hr {
+namespace hr::pooling {
 
-// Fills *w and *s for an input of this shape from ksize, strides and the node's attributes.
-hr_code read_pool(hr_request* r, int32_t rank, const int64_t* dims, const PerDimension& ksize,
-                  const PerDimension& strides, Window* w, pooling::Shape* s);
-
-namespace pooling {
+// NCHW is pooled plane by plane.
+Shape shape_of(const Window& w);
 
 // Calls body(image, its input, first output position, last) for parts of all images.
 template <class T, class Body>
@@ -33,5 +29,4 @@ void by_image(hr_ctx* ctx, const Shape& s, const T* x, Body&& body) {
   });
 }
 
-}  // namespace pooling
-}  // namespace hr
+}  // namespace hr::pooling

@@ -1,11 +1,11 @@
 // RaggedTensorToTensor and RaggedTensorToSparse.
 #include <algorithm>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
 #include "ops/ragged/splits.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
 
 namespace hr::ragged {
 namespace {

@@ -1,11 +1,11 @@
 // RaggedGather and RaggedRange.
 #include <cmath>
 
+#include "library/registration.hpp"
 #include "math/arithmetic.hpp"
 #include "ops/ragged/splits.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
 
 namespace hr::ragged {
 namespace {

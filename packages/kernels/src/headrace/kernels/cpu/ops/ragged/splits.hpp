@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "files/disk.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 
 namespace hr::ragged {
 

@@ -8,9 +8,9 @@
 #include "files/disk.hpp"
 #include "files/protobuf_writer.hpp"
 #include "headrace/wire.h"
+#include "library/text.hpp"
 #include "processor/parallel.hpp"
 #include "table/resources.hpp"
-#include "table/text.hpp"
 
 namespace hr::readers {
 

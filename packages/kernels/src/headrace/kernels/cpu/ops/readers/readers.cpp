@@ -1,9 +1,9 @@
 // The ops of readers: TextLineReader, TFRecordReader, ReaderRead, ReaderReset, ...
 #include "files/disk.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "ops/readers/reader.hpp"
-#include "table/registration.hpp"
 #include "table/resources.hpp"
-#include "table/shapes.hpp"
 
 namespace hr::readers {
 namespace {

@@ -4,8 +4,8 @@
 #include "files/disk.hpp"
 #include "files/inflate.hpp"
 #include "headrace/record_reader.h"
+#include "library/attributes.hpp"
 #include "ops/readers/record_format.hpp"
-#include "table/attributes.hpp"
 
 namespace hr::readers {
 namespace {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "files/disk.hpp"
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "ops/readers/record_format.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
 #include "table/resources.hpp"
-#include "table/shapes.hpp"
 
 namespace hr::readers {
 namespace {

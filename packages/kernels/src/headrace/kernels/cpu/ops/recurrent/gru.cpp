@@ -1,14 +1,14 @@
 // GRUBlockCell and GRUBlockCellGrad: one step of a gated recurrent unit.
 #include <algorithm>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "math/vector_math.hpp"
 #include "ops/recurrent/lstm_sizes.hpp"
 #include "ops/recurrent/step_product.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "gemm/gemm_tile.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/via_float.hpp"
 #include "ops/recurrent/column_sums.hpp"
 #include "ops/recurrent/lstm_gates.hpp"
 #include "ops/recurrent/lstm_sizes.hpp"
 #include "ops/recurrent/step_product.hpp"
 #include "processor/parallel.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <string_view>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "ops/recurrent/lstm_gates.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr::recurrent {
 

@@ -8,14 +8,14 @@
 #include <limits>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "loops/reduction_fold.hpp"
 #include "math/arithmetic.hpp"
 #include "ops/reduction/reduction_ops.hpp"
 #include "processor/parallel.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -4,12 +4,12 @@
 #include <numeric>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
 #include "table/indices.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

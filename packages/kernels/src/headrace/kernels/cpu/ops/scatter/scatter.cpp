@@ -3,17 +3,17 @@
 #include <cstring>
 #include <vector>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
+#include "library/slots.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
 #include "ops/scatter/scatter.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
-#include "table/attributes.hpp"
 #include "table/indices.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
-#include "table/slots.hpp"
 
 namespace hr {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "table/registration.hpp"
+#include "library/registration.hpp"
 
 namespace hr {
 

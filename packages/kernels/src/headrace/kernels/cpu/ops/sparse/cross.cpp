@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "files/disk.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "math/string_hashes.hpp"
 #include "processor/parallel.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

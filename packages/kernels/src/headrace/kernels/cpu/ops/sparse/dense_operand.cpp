@@ -2,11 +2,11 @@
 // that they meet.
 #include <algorithm>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "math/arithmetic.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "files/disk.hpp"
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/dtype_names.hpp"
 #include "table/memory_needs.hpp"
-#include "table/registration.hpp"
 #include "table/resources.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

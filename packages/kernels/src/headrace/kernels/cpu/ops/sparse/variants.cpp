@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "processor/parallel.hpp"
-#include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

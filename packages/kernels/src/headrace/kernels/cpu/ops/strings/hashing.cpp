@@ -1,9 +1,9 @@
 // StringToHashBucket, StringToHashBucketFast, StringToHashBucketStrong.
+#include "library/attributes.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "math/string_hashes.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

@@ -2,9 +2,9 @@
 #include <memory>
 #include <string>
 
-#include "table/attributes.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
+#include "library/attributes.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 
 namespace hr {
 namespace {

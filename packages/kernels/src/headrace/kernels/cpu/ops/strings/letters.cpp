@@ -1,8 +1,8 @@
 // Ops on the letters of each string: StringLength, StringStrip.
+#include "library/attributes.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

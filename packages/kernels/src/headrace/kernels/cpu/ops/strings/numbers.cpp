@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "files/disk.hpp"
+#include "library/attributes.hpp"
+#include "library/dtype_names.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 #include "math/parsed_number.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

@@ -3,9 +3,9 @@
 #include <string_view>
 #include <vector>
 
+#include "library/shapes.hpp"
+#include "library/text.hpp"
 #include "processor/parallel.hpp"
-#include "table/shapes.hpp"
-#include "table/text.hpp"
 
 namespace hr {
 namespace {

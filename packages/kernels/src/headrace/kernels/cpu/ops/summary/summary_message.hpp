@@ -6,9 +6,9 @@
 
 #include "files/protobuf_writer.hpp"
 #include "headrace/kernel.h"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/text.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/text.hpp"
 
 namespace hr::summary {
 

@@ -1,8 +1,8 @@
 // Writes and reads one item of a TensorArray, without copying it.
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "ops/tensor_arrays/tensor_array.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

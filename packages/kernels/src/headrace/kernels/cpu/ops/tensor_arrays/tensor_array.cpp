@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "library/dtype_names.hpp"
+#include "library/shapes.hpp"
 #include "ops/tensor_lists/tensor_list.hpp"
-#include "table/dtype_names.hpp"
 #include "table/memory_needs.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

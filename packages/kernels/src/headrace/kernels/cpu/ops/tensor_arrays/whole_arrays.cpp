@@ -4,11 +4,11 @@
 #include <limits>
 #include <vector>
 
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "ops/tensor_arrays/tensor_array.hpp"
 #include "table/memory_needs.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstring>
 #include <utility>
 
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "ops/tensor_lists/tensor_list.hpp"
 #include "table/memory_needs.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 

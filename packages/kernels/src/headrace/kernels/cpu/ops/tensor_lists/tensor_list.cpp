@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "library/dtype_names.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "ops/tensor_lists/list_storage.hpp"
-#include "table/dtype_names.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "library/dtype_names.hpp"
+#include "library/registration.hpp"
+#include "library/shapes.hpp"
 #include "loops/elements.hpp"
 #include "ops/tensor_lists/tensor_list.hpp"
-#include "table/dtype_names.hpp"
 #include "table/element_types.hpp"
-#include "table/registration.hpp"
-#include "table/shapes.hpp"
 
 namespace hr {
 namespace {

@@ -4,17 +4,16 @@
 // A block of about a thousand values passes through the whole program while it is in the L1 cache;
 // threads share the blocks. Operands of one element stay scalars; steps that depend only on these
 // run once. The results equal those of the separate ops bit for bit.
-#include "ops/elementwise/fused/fused.hpp"
-
 #include <algorithm>
 #include <cstring>
 
+#include "library/attributes.hpp"
+#include "library/registration.hpp"
+#include "library/shape_rules.hpp"
+#include "library/shapes.hpp"
 #include "ops/elementwise/fused/plan.hpp"
 #include "processor/parallel.hpp"
-#include "table/attributes.hpp"
-#include "table/registration.hpp"
-#include "table/shape_rules.hpp"
-#include "table/shapes.hpp"
+#include "table/element_types.hpp"
 
 namespace hr {
 namespace fused {
@@ -326,19 +325,7 @@ HR_KERNELS = {
         .with_state(fused::create<true>, fused::destroy),
 };
 
-// All instructions, and the reductions that fold_of knows.
-static std::vector<hr_fusible_op> fusible_ops() {
-  std::vector<hr_fusible_op> ops;
-  for (int i = 0; i < fused_instruction_count(); ++i) {
-    const FusedInstruction instruction = fused_instruction(i);
-    ops.push_back({"_FusedElementwise", instruction.name, HR_FUSE_INSTRUCTION, instruction.name,
-                   instruction.attribute, nullptr});
-  }
-  for (const char* name : {"Sum", "Mean", "Max", "Min", "All", "Any"})
-    ops.push_back({"_FusedReduction", name, HR_FUSE_REDUCTION, name, nullptr, nullptr});
-  return ops;
-}
-
-HR_FUSIBLE_OPS(fusible_ops());
+// fold_of knows the reductions.
+HR_FUSIBLE_OPS(fused::fusible_ops());
 
 }  // namespace hr

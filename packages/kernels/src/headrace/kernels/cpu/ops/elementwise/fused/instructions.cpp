@@ -1,95 +1,39 @@
-// Each instruction computes what the kernel of its op computes, bit for bit: the expressions equal
-// those of unary.cpp, binary.cpp, activations.cpp, leaky_relu.cpp, comparison.cpp, select.cpp and
-// cast.cpp. Integer division is not among them: division by zero is an error, and an instruction
-// cannot fail. Neither is the remainder of floats: it is compute-bound, and takes a third longer in
-// a chain.
 #include "ops/elementwise/fused/instructions.hpp"
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 
+#include "library/elementwise/instruction_list.hpp"
+#include "library/elementwise/selu.hpp"
 #include "loops/narrow_floats.hpp"
 #include "math/arithmetic.hpp"
 #include "math/vector_math.hpp"
-#include "ops/activations/selu.hpp"
-#include "ops/elementwise/fused/fused.hpp"
 #include "processor/simd.hpp"
+#include "table/element_types.hpp"
 
 namespace hr {
 namespace fused {
 namespace {
 
-#define HR_ALL_SAME(X)                                                                          \
-  X(Identity, 1, a, kAny)                                                                       \
-  X(Neg, 1, negative(a), kNumbers) X(Abs, 1, magnitude(a), kNumbers)                            \
-  X(Relu, 1, a < T(0) ? T(0) : a, kNumbers)                                                     \
-  X(Square, 1, times(a, a), kNumbers)                                                           \
-  X(Sign, 1, a != a ? a : T((a > T(0)) - (a < T(0))), kNumbers)                                 \
-  X(Sqrt, 1, std::sqrt(a), kFloats) X(Rsqrt, 1, vm::rsqrt(a), kFloats)                          \
-  X(Exp, 1, vm::exp(a), kFloats) X(Expm1, 1, vm::expm1(a), kFloats)                             \
-  X(Log, 1, vm::log(a), kFloats) X(Log1p, 1, vm::log1p(a), kFloats)                             \
-  X(Tanh, 1, vm::tanh(a), kFloats) X(Sigmoid, 1, vm::sigmoid(a), kFloats)                       \
-  X(Reciprocal, 1, T(1) / a, kFloats)                              \
-  X(Relu6, 1, a < T(0) ? T(0) : (a > T(6) ? T(6) : a), kFloats)                                 \
-  X(Elu, 1, a < T(0) ? vm::expm1(a) : a, kFloats)                                               \
-  X(Selu, 1, a < T(0) ? T(kSeluScaleAlpha) * vm::expm1(a) : T(kSeluScale) * a, kFloats)         \
-  X(Softsign, 1, a / (T(1) + std::fabs(a)), kFloats)                                            \
-  X(Softplus, 1, (a > T(0) ? a : T(0)) + vm::log1p(vm::exp(-std::fabs(a))), kFloats)            \
-  X(Erf, 1, std::erf(a), kFloats) X(Erfc, 1, std::erfc(a), kFloats)                             \
-  X(Floor, 1, std::floor(a), kFloats) X(Ceil, 1, std::ceil(a), kFloats)                         \
-  X(Rint, 1, std::nearbyint(a), kFloats)                \
-  X(Sin, 1, vm::sin(a), kFloats) X(Cos, 1, vm::cos(a), kFloats)                                 \
-  X(LogicalNot, 1, !a, kBools)                                                                  \
-  X(Add, 2, plus(a, b), kNumbers)                             \
-  X(Sub, 2, minus(a, b), kNumbers) X(Mul, 2, times(a, b), kNumbers)                             \
-  X(Maximum, 2, larger(a, b), kNumbers) X(Minimum, 2, smaller(a, b), kNumbers)                  \
-  X(SquaredDifference, 2, times(minus(a, b), minus(a, b)), kNumbers)                            \
-  X(RealDiv, 2, a / b, kFloats)                                       \
-  X(FloorDiv, 2, std::floor(a / b), kFloats) X(TruncateDiv, 2, std::trunc(a / b), kFloats)      \
-  X(DivNoNan, 2, b == T(0) ? T(0) : a / b, kFloats)                                             \
-  X(MulNoNan, 2, b == T(0) ? T(0) : a * b, kFloats)                                             \
-  X(Pow, 2, std::pow(a, b), kFloats)                                                            \
-  X(LeakyRelu, 2, a > T(0) ? a : a * b, kFloats)                                                \
-  X(LeakyReluGrad, 3, b > T(0) ? a : a * c, kFloats)                                            \
-  X(ReluGrad, 2, a * T(b > T(0)), kFloats)                                                      \
-  X(Relu6Grad, 2, a * T(b > T(0) && b < T(6)), kFloats)                                         \
-  X(EluGrad, 2, b < T(0) ? a * (b + T(1)) : a, kFloats)                                         \
-  X(SeluGrad, 2, b < T(0) ? a * (b + T(kSeluScaleAlpha)) : a * T(kSeluScale), kFloats)          \
-  X(SoftplusGrad, 2, a / (T(1) + vm::exp(-b)), kFloats)                                         \
-  X(SoftsignGrad, 2, a / ((T(1) + std::fabs(b)) * (T(1) + std::fabs(b))), kFloats)              \
-  X(SigmoidGrad, 2, times(b, times(a, minus(T(1), a))), kFloats)                                \
-  X(TanhGrad, 2, times(b, minus(T(1), times(a, a))), kFloats)                                   \
-  X(SqrtGrad, 2, b == T(0) ? T(0) : times(b, T(0.5)) / a, kFloats)                              \
-  X(RsqrtGrad, 2, b == T(0) ? T(0) : times(times(b, T(-0.5)), times(a, times(a, a))), kFloats)  \
-  X(ReciprocalGrad, 2, b == T(0) ? T(0) : negative(times(b, times(a, a))), kFloats)             \
-  X(LogicalAnd, 2, a & b, kBools) X(LogicalOr, 2, a | b, kBools)                                \
-  X(ClipByValue, 3, clipped(a, b, c), kNumbers)
+// What a block of values consists of.
+template <int rep> struct RepType;
+template <> struct RepType<kFloat> {
+  using type = float;
+};
+template <> struct RepType<kDouble> {
+  using type = double;
+};
+template <> struct RepType<kInt32> {
+  using type = int32_t;
+};
+template <> struct RepType<kInt64> {
+  using type = int64_t;
+};
+template <> struct RepType<kBool> {
+  using type = bool;
+};
 
-#define HR_ALL_PREDICATES(X)                                                                    \
-  X(IsNan, 1, a != a, kFloats)                                                                  \
-  X(IsInf, 1, std::fabs(a) == std::numeric_limits<T>::infinity(), kFloats)                      \
-  X(IsFinite, 1, std::fabs(a) <= std::numeric_limits<T>::max(), kFloats)                        \
-  X(Equal, 2, a == b, kAny) X(NotEqual, 2, a != b, kAny)                                        \
-  X(Less, 2, a < b, kNumbers) X(LessEqual, 2, a <= b, kNumbers)                                 \
-  X(Greater, 2, a > b, kNumbers) X(GreaterEqual, 2, a >= b, kNumbers)
-
-// Ops that compute what another one does, by its loops.
-#define HR_ALL_ALIASES(X)                                                              \
-  X(StopGradient, Identity, 1, kAny)                                                   \
-  X(Inv, Reciprocal, 1, kFloats) X(Round, Rint, 1, kFloats)                            \
-  X(AddV2, Add, 2, kNumbers) X(AddN, Add, 2, kNumbers) X(BiasAdd, Add, 2, kNumbers)    \
-  X(Div, RealDiv, 2, kFloats) X(InvGrad, ReciprocalGrad, 2, kFloats)
-
-// Values of half stay values of half.
-constexpr const char* kExact[] = {"Identity", "StopGradient", "Neg",    "Abs",
-                                  "Relu",     "Sign",         "Relu6",  "Maximum",
-                                  "Minimum",  "ClipByValue",  "Select", "SelectV2"};
-
-// Whose last operand is a number that the op has as an attribute, and does not round to half.
-constexpr const char* kWithNumber[] = {"LeakyRelu", "LeakyReluGrad"};
-
-enum Set { kFloats, kNumbers, kBools, kAny };
+constexpr float kInfinity = vm::kInf;
 
 template <class T> HR_INLINE T magnitude(T x) {
   if constexpr (is_integer<T>) return x < 0 ? negative(x) : x;
@@ -211,11 +155,6 @@ template <class Op, class R, class... As> const Loops* loops() {
   }
 }
 
-constexpr bool holds(Set set, int rep) {
-  return set == kAny ||
-         (set == kBools ? rep == kBool : rep != kBool && (set == kNumbers || rep <= kDouble));
-}
-
 template <class Op, int operands, Set set, bool predicate, int rep> const Loops* loops_of() {
   if constexpr (holds(set, rep)) {
     using T = typename RepType<rep>::type;
@@ -232,41 +171,22 @@ template <int rep> const Loops* choices() {
   return loops<ChoiceOp, T, uint8_t, T, T>();
 }
 
+// By instruction, in the order of the table, and by rep.
+using LoopsByRep = const Loops* [kReps];
 #define BY_REP(Name, operands, set, predicate)                       \
   {loops_of<Name##Op, operands, set, predicate, 0>(),                \
    loops_of<Name##Op, operands, set, predicate, 1>(),                \
    loops_of<Name##Op, operands, set, predicate, 2>(),                \
    loops_of<Name##Op, operands, set, predicate, 3>(),                \
-   loops_of<Name##Op, operands, set, predicate, 4>()}
-#define SAME_ENTRY(Name, operands, expression, set) \
-  {#Name, operands, kSame, false, BY_REP(Name, operands, set, false)},
-#define ALIAS_ENTRY(Name, Op, operands, set) \
-  {#Name, operands, kSame, false, BY_REP(Op, operands, set, false)},
-#define PREDICATE_ENTRY(Name, operands, expression, set) \
-  {#Name, operands, kPredicate, true, BY_REP(Name, operands, set, true)},
-#define CHOICE_ENTRY(Name) \
-  {#Name, 3, kChoice, true, {choices<0>(), choices<1>(), choices<2>(), choices<3>(), choices<4>()}}
-
-struct Table {
-  Instruction instructions[96] = {HR_ALL_SAME(SAME_ENTRY) HR_ALL_ALIASES(ALIAS_ENTRY)
-                                      HR_ALL_PREDICATES(PREDICATE_ENTRY) CHOICE_ENTRY(Select),
-                                  CHOICE_ENTRY(SelectV2),
-                                  {"Cast", 1, kCast, false, {}}};
-  int count = 0;
-  Table() {
-    while (count < 96 && instructions[count].name) {
-      for (const char* name : kExact)
-        if (!std::strcmp(name, instructions[count].name)) instructions[count].exact = true;
-      for (const char* name : kWithNumber)
-        if (!std::strcmp(name, instructions[count].name)) instructions[count].takes_number = true;
-      ++count;
-    }
-  }
-};
-
-const Table& table() {
-  static const Table created;
-  return created;
+   loops_of<Name##Op, operands, set, predicate, 4>()},
+#define SAME_LOOPS(Name, operands, expression, set) BY_REP(Name, operands, set, false)
+#define ALIAS_LOOPS(Name, Op, operands, set) BY_REP(Op, operands, set, false)
+#define PREDICATE_LOOPS(Name, operands, expression, set) BY_REP(Name, operands, set, true)
+#define CHOICE_LOOPS {choices<0>(), choices<1>(), choices<2>(), choices<3>(), choices<4>()},
+const LoopsByRep* all_loops() {
+  static const LoopsByRep loops[] = {HR_ALL_SAME(SAME_LOOPS) HR_ALL_ALIASES(
+      ALIAS_LOOPS) HR_ALL_PREDICATES(PREDICATE_LOOPS) CHOICE_LOOPS CHOICE_LOOPS};
+  return loops;
 }
 
 // ---- conversions
@@ -294,12 +214,8 @@ template <class From, class To> HR_CLONES void load(const void* from, void* to, 
 
 }  // namespace
 
-const Instruction* find_instruction(const char* name, size_t size) {
-  for (int i = 0; i < table().count; ++i)
-    if (std::strlen(table().instructions[i].name) == size &&
-        !std::memcmp(table().instructions[i].name, name, size))
-      return &table().instructions[i];
-  return nullptr;
+const Loops& loops_of(const Instruction& instruction, Rep rep) {
+  return *all_loops()[&instruction - &instruction_at(0)][rep];
 }
 
 Loop cast_loop(Rep from, Rep to) {
@@ -331,11 +247,5 @@ void store_block(hr_dtype dtype, const float* from, void* to, int64_t n) {
 }
 
 }  // namespace fused
-
-int fused_instruction_count() { return fused::table().count; }
-FusedInstruction fused_instruction(int i) {
-  const fused::Instruction& instruction = fused::table().instructions[i];
-  return {instruction.name, instruction.operands, instruction.takes_number ? "alpha" : nullptr};
-}
 
 }  // namespace hr

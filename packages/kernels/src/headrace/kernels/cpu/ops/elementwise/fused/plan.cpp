@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "library/shapes.hpp"
 #include "ops/elementwise/fused/pairs.hpp"
-#include "table/shapes.hpp"
 
 namespace hr::fused {
 namespace {
@@ -102,7 +102,8 @@ class Planner {
       if (is_last && plan_->n != 1) return false;
       moves = 1;
     }
-    p.loop = s.loops ? s.loops->by_moves[moves] : s.cast;
+    p.loop = s.instruction->kind == kCast ? cast_loop(s.rep, rep_of(s.result))
+                                          : loops_of(*s.instruction, s.rep).by_moves[moves];
     p.target = target_of(s, is_last, is_number);
     (is_number ? plan_->numbers : plan_->steps).push_back(p);
     free_operands(s, i);
@@ -131,7 +132,7 @@ class Planner {
       if (p.operand[k].kind != Place::kNumber && p.operand[k].kind != Place::kOne) moves |= 1 << k;
     }
     if ((moves & 3) == 0) return false;  // the first is one number, computed once
-    p.loop = pair_loop(s.name, u.name, turned, moves);
+    p.loop = pair_loop(s.instruction->name, u.instruction->name, turned, moves);
     if (!p.loop) return false;
     p.target = target_of(u, i + 2 == program_.steps.size(), false);
     plan_->steps.push_back(p);

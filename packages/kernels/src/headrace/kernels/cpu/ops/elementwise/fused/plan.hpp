@@ -4,9 +4,10 @@
 
 #include <vector>
 
+#include "library/elementwise/program.hpp"
 #include "loops/reduction_fold.hpp"
 #include "loops/strided.hpp"
-#include "ops/elementwise/fused/program.hpp"
+#include "ops/elementwise/fused/instructions.hpp"
 
 namespace hr::fused {
 

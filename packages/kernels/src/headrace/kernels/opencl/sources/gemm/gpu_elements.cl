@@ -1,0 +1,30 @@
+// Elements of the GPU family: real in registers; T, which may be narrower, in memory.
+
+#if defined(T_DOUBLE)
+typedef double T;
+typedef double real;
+typedef double4 real4;
+#define LOAD1(p, i) ((p)[i])
+#define STORE1(x, p, i) ((p)[i] = (x))
+#define LOAD4(p) (*(global const double4*)(p))
+#define STORE4(x, p) (*(global double4*)(p) = (x))
+#elif defined(T_HALF)
+typedef half T;
+typedef float real;
+typedef float4 real4;
+#define LOAD1(p, i) vload_half(i, p)
+#define STORE1(x, p, i) vstore_half(x, i, p)
+#define LOAD4(p) vload_half4(0, p)
+#define STORE4(x, p) vstore_half4(x, 0, p)
+#else
+typedef float T;
+typedef float real;
+typedef float4 real4;
+#define LOAD1(p, i) ((p)[i])
+#define STORE1(x, p, i) ((p)[i] = (x))
+#define LOAD4(p) (*(global const float4*)(p))
+#define STORE4(x, p) (*(global float4*)(p) = (x))
+#endif
+
+typedef global const T* reader;
+typedef global T* writer;

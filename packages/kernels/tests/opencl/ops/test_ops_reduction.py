@@ -1,0 +1,125 @@
+"""Reductions on OpenCL devices, against those of the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compare import assert_as_cpu
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kernel_harness import Device, PreparedKernel, run_kernel
+from kernel_harness.samples import sample
+from ml_dtypes import bfloat16
+
+FOLDS = ["Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm"]
+SCALE = 10  # sums are folded in another order: 1e-4
+
+# Every form: rows, columns, runs between kept ones, and each cut into segments.
+CASES = [
+    ((7,), [0]),
+    ((100_000,), [0]),
+    ((300_007,), [0]),
+    ((5, 40), [1]),
+    ((5, 40), [0]),
+    ((3, 100_000), [1]),
+    ((100_000, 3), [1]),
+    ((100_000, 3), [0]),
+    ((4096, 70), [0]),
+    ((70, 4096), [0]),
+    ((2, 5, 700), [0, 2]),
+    ((3, 100, 33), [1]),
+    ((2, 3, 4, 5, 6), [0, 2, 4]),
+    ((2, 3, 4, 5, 6), [1, 3]),
+    ((2, 3000, 4, 5), [1, 3]),
+    ((1, 1), [0, 1]),
+    ((4, 1, 5), [1]),
+    ((0, 5), [0]),
+    ((5, 0), [0]),
+]
+
+
+@pytest.mark.parametrize("shape, axes", CASES)
+@pytest.mark.parametrize("op", ["Sum", "Max"])
+def test_reductions_of_any_form_equal_the_cpus(
+    device: Device, op: str, shape: tuple, axes: list
+) -> None:
+    x = sample(shape, "float32", seed=1, low=-1, high=3)
+    for keep in (False, True):
+        assert_as_cpu(device, op, x, np.array(axes, np.int32), keep_dims=keep, scale=SCALE)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+@pytest.mark.parametrize("op", FOLDS)
+def test_folds_of_any_dtype_equal_the_cpus(device: Device, op: str, dtype: str) -> None:
+    if op == "EuclideanNorm" and dtype == "int64":
+        return
+    high = 1.1 if op == "Prod" else 4
+    for shape, axes in (((6, 90), [1]), ((90, 6), [0]), ((6, 9), [0, 1])):
+        x = sample(shape, dtype, seed=2, low=0.8, high=high)
+        assert_as_cpu(device, op, x, np.array(axes, np.int32), scale=SCALE)
+
+
+@pytest.mark.parametrize("op", ["All", "Any"])
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+def test_reductions_of_bool(device: Device, op: str, axes: list) -> None:
+    x = np.random.default_rng(0).uniform(size=(50, 3)) < (0.98 if op == "All" else 0.02)
+    assert_as_cpu(device, op, x, np.array(axes, np.int32))
+
+
+@pytest.mark.parametrize("op", ["Max", "Min", "Sum"])
+def test_what_is_not_a_number_is_never_lost(device: Device, op: str) -> None:
+    for n in (1, 5, 40, 200):
+        for at in (0, n // 2, n - 1):
+            x = np.arange(n, dtype=np.float32)
+            x[at] = np.nan
+            assert np.isnan(run_kernel(op, x, np.int32([0]), device=device))
+            assert np.isnan(
+                run_kernel(op, x[:, None] + np.zeros(3, "f4"), np.int32([0]), device=device)
+            ).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), shape=st.lists(st.integers(1, 5), min_size=1, max_size=5))
+def test_any_axes_of_any_shape_are_reduced(
+    device: Device, data: st.DataObject, shape: list
+) -> None:
+    axes = [d for d in range(len(shape)) if data.draw(st.booleans())]
+    x = sample(shape, "float32", seed=len(axes))
+    assert_as_cpu(device, "Sum", x, np.array(axes, np.int32), scale=SCALE)
+
+
+def test_the_same_input_gives_the_same_bits(device: Device) -> None:
+    x = sample((1000, 1000), "float32", seed=3)
+    for axes in ([0], [1], [0, 1]):
+        kernel = PreparedKernel("Sum", x, np.array(axes, np.int32), device=device)
+        first = kernel.compute()
+        for _ in range(5):
+            np.testing.assert_array_equal(kernel.compute(), first)
+
+
+@pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_arg_reductions(device: Device, op: str, dtype: str) -> None:
+    for shape in ((200,), (30, 50), (4, 70, 5)):
+        x = sample(shape, dtype, seed=4, low=-9, high=9)  # with equal elements, of integers
+        for axis in range(len(shape)):
+            assert_as_cpu(device, op, x, np.int32(axis), output_type="int64")
+            assert_as_cpu(device, op, np.round(x), np.int32(axis), output_type="int32")
+
+
+def test_the_first_of_equal_extremes_counts(device: Device) -> None:
+    for n in (3, 100, 5000, 100_000):
+        x = np.zeros(n, np.float32)
+        assert run_kernel("ArgMax", x, np.int32(0), device=device) == 0
+        x[[n // 2, n - 1]] = 1
+        assert run_kernel("ArgMax", x, np.int32(0), device=device) == n // 2
+
+
+@pytest.mark.parametrize("n", [1, 1000, 200_000])
+def test_l2_loss(device: Device, n: int) -> None:
+    assert_as_cpu(device, "L2Loss", sample((n,), "float32", seed=5), scale=SCALE)
+
+
+def test_bad_axes_are_named(device: Device) -> None:
+    with pytest.raises(Exception, match="axis 2 is outside of"):
+        run_kernel("Sum", np.zeros((2, 2), np.float32), np.int32([2]), device=device)

@@ -1,0 +1,1 @@
+"""A device with memory of its own, for Headrace."""
