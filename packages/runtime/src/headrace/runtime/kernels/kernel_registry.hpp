@@ -2,9 +2,11 @@
 // their fused kernels take in.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -16,10 +18,13 @@
 
 namespace headrace {
 
+using ListDevices = hr_device* const* (*)(int32_t*);
+
 struct KernelRegistration {
   const hr_kernel* kernel;
   std::string library;
   bool python = false;
+  ListDevices devices = nullptr;  // of the library; its kernels are for these only
   // Attribute name, and the dtypes that it may have.
   std::vector<std::pair<std::string, std::vector<hr_dtype>>> constraint;
 };
@@ -37,7 +42,7 @@ class KernelRegistry {
     for (int32_t i = 0; i < table->n_kernels; ++i, at += table->kernel_size)
       add_kernel(as_current(reinterpret_cast<const hr_kernel*>(at), table->kernel_size,
                             &extended_kernels_),
-                 table->library, python);
+                 table->library, python, devices_of(table));
     add_devices(table);
     if (table->size < offsetof(hr_kernel_table, fusible_ops) + sizeof table->fusible_ops) return;
     at = reinterpret_cast<const char*>(table->fusible_ops);
@@ -54,10 +59,19 @@ class KernelRegistry {
     for (const auto& registration : found->second) {
       if (registration.python && !allow_python) continue;
       if (std::strcmp(registration.kernel->device_type, device_type) == 0 &&
-          satisfies_constraint(registration, node))
+          is_for_found_devices(registration, device_type) && satisfies_constraint(registration, node))
         return &registration;
     }
     return nullptr;
+  }
+
+  // Makes the devices of a type those of one library, the first one that has some: a kernel of one
+  // library cannot run on the devices of another. Returns whether `list` is that of this library.
+  bool claim(const std::string& type, ListDevices list) {
+    auto owner = owners_of_types_.find(type);
+    if (owner == owners_of_types_.end()) return false;  // no library has kernels for them
+    ListDevices expected = nullptr;
+    return owner->second.compare_exchange_strong(expected, list) || expected == list;
   }
 
   const std::vector<KernelRegistration>* registrations(const std::string& op) const {
@@ -76,7 +90,6 @@ class KernelRegistry {
   // The types of the devices with memory of their own for which a table has kernels. These tables
   // list their devices, and the registry has the runtime's own kernels for these types.
   const std::set<std::string>& accelerator_types() const { return accelerator_types_; }
-  using ListDevices = hr_device* const* (*)(int32_t*);
   const std::vector<ListDevices>& device_lists() const { return device_lists_; }
 
   // Adds the runtime's kernels for any device, whose device_type is set for each type that comes.
@@ -108,20 +121,26 @@ class KernelRegistry {
   std::vector<const hr_fusible_op*> fusible_;
   std::set<std::string> accelerator_types_;
   std::vector<ListDevices> device_lists_;
+  std::map<std::string, std::atomic<ListDevices>> owners_of_types_;  // null: none is found yet
   std::vector<const hr_kernel*> for_every_device_;
   // Records of libraries that were built before fields were added, and the runtime's kernels for
   // further device types; registrations point at them.
   std::deque<hr_kernel> extended_kernels_;
   std::deque<hr_fusible_op> extended_fusible_ops_;
 
+  static ListDevices devices_of(const hr_kernel_table* table) {
+    bool has = table->size >= offsetof(hr_kernel_table, devices) + sizeof table->devices;
+    return has ? table->devices : nullptr;
+  }
+
   void add_devices(const hr_kernel_table* table) {
-    if (table->size < offsetof(hr_kernel_table, devices) + sizeof table->devices || !table->devices)
-      return;
+    if (!devices_of(table)) return;
     device_lists_.push_back(table->devices);
     const char* at = reinterpret_cast<const char*>(table->kernels);
     for (int32_t i = 0; i < table->n_kernels; ++i, at += table->kernel_size) {
       const char* type = reinterpret_cast<const hr_kernel*>(at)->device_type;
       if (std::strcmp(type, "CPU") == 0 || !accelerator_types_.insert(type).second) continue;
+      owners_of_types_[type];
       for (const hr_kernel* kernel : for_every_device_) add_for_device(kernel, type);
     }
   }
@@ -129,7 +148,7 @@ class KernelRegistry {
   void add_for_device(const hr_kernel* kernel, const std::string& type) {
     extended_kernels_.push_back(*kernel);
     extended_kernels_.back().device_type = accelerator_types_.find(type)->c_str();
-    add_kernel(&extended_kernels_.back(), "runtime", false);
+    add_kernel(&extended_kernels_.back(), "runtime", false, nullptr);
   }
 
   // A record that has at least the fields of this ABI: a shorter one is copied, with zeros in the
@@ -143,11 +162,20 @@ class KernelRegistry {
     return &extended->back();
   }
 
-  void add_kernel(const hr_kernel* kernel, const char* library, bool python) {
+  bool is_for_found_devices(const KernelRegistration& registration, const char* type) const {
+    if (!registration.devices) return true;
+    auto owner = owners_of_types_.find(type);
+    if (owner == owners_of_types_.end()) return true;  // CPU
+    ListDevices found = owner->second;
+    return !found || found == registration.devices;
+  }
+
+  void add_kernel(const hr_kernel* kernel, const char* library, bool python, ListDevices devices) {
     KernelRegistration added;
     added.kernel = kernel;
     added.library = library;
     added.python = python;
+    added.devices = devices;
     if (kernel->constraint) added.constraint = parse(kernel->constraint);
     owners_[kernel] = {added.library, python};
     auto& registrations = by_op_[kernel->op];

@@ -31,8 +31,7 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
         string library
         cbool python
 
-    ctypedef hr_device* const* (*ListDevices "headrace::KernelRegistry::ListDevices")(
-        int32_t*) noexcept nogil
+    ctypedef hr_device* const* (*ListDevices)(int32_t*) noexcept nogil
 
     cdef cppclass KernelRegistry:
         KernelRegistry() except +
@@ -43,6 +42,7 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
         ordered_set[string] device_types()
         const ordered_set[string]& accelerator_types()
         const vector[ListDevices]& device_lists()
+        cbool claim(const string& type, ListDevices devices)
         void add_for_every_device(const hr_kernel* kernels, int32_t n) except +
         const KernelOwner* owner_of(const hr_kernel* kernel)
         const hr_fusible_op* find_fusible(const char* fused_op, const string& op, int32_t role)
@@ -85,7 +85,7 @@ cdef bint is_accelerator_type(const string& type) noexcept nogil:
 
 cdef vector[hr_device*] found_devices() except *:
     """The devices with memory of their own, in the order of the libraries; the first call looks for
-    them."""
+    them. Those of one type are of one library, the first one that has some."""
     cdef vector[hr_device*] found
     cdef hr_device* const* listed
     cdef int32_t n, i
@@ -95,7 +95,8 @@ cdef vector[hr_device*] found_devices() except *:
             n = 0
             listed = registry.device_lists()[k](&n)
         for i in range(n):
-            found.push_back(listed[i])
+            if registry.claim(<string>listed[i].type, registry.device_lists()[k]):
+                found.push_back(listed[i])
     return found
 
 
