@@ -18,8 +18,11 @@ def fused_ops(first: str, activation: str) -> list[bytes]:
     return [first.encode(), *([activation.encode()] if activation else [])]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("n", [10, 32, 70])
+# Each form with each activation is a program that must be compiled: all activations of one form.
+@pytest.mark.parametrize(
+    "n, activation",
+    [*((32, activation) for activation in ACTIVATIONS), (10, ""), (10, "Relu"), (70, "Relu6")],
+)
 def test_products_with_bias_and_activation(n: int, activation: str) -> None:
     a, b, bias = sample(33, 300), sample(300, n, seed=1, low=-0.1, high=0.1), sample(n, seed=2)
     attrs = {"fused_ops": fused_ops("BiasAdd", activation), "leakyrelu_alpha": 0.3}
@@ -27,9 +30,18 @@ def test_products_with_bias_and_activation(n: int, activation: str) -> None:
     assert_near(run_kernel("_FusedMatMul", a, b, [bias], device=first_device(), **attrs), want)
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("channels", [3, 16])
-@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize(
+    "size, channels, activation",
+    [
+        *((3, 16, activation) for activation in ACTIVATIONS),
+        (1, 3, "Tanh"),
+        (1, 3, "Relu6"),
+        (1, 16, ""),
+        (1, 16, "Relu"),
+        (3, 3, "Elu"),
+        (3, 3, "Relu6"),
+    ],
+)
 def test_convolutions_with_bias_and_activation(size: int, channels: int, activation: str) -> None:
     x, bias = sample(2, 9, 8, channels), sample(20, seed=2)
     f = sample(size, size, channels, 20, seed=1, low=-0.2, high=0.2)
