@@ -53,6 +53,7 @@ PROGRAMS = [
     ("pooling/pool_gpu.cl", {"T_DOUBLE": 1}),
     ("convolution/layout_gpu.cl", {}),
     ("gemm/parts.cl", {}),
+    ("lrn.cl", {}),
 ]
 
 
