@@ -8,10 +8,17 @@
 // over the channels once for each neighbour, in vectors; a GPU's has one channel.
 #include "values.cl"
 
+// BETA: four times beta, for values without pow, which would keep loops from becoming vectors; or 0.
 static C inverse_power(C norm, C beta) {
-  if (beta == 0.5f) return 1 / sqrt(norm);
-  if (beta == 0.75f) return 1 / (sqrt(norm) * sqrt(sqrt(norm)));
-  return beta == 1 ? 1 / norm : pow(norm, -beta);
+#if BETA == 2
+  return 1 / sqrt(norm);
+#elif BETA == 3
+  return 1 / (sqrt(norm) * sqrt(sqrt(norm)));
+#elif BETA == 4
+  return 1 / norm;
+#else
+  return pow(norm, -beta);
+#endif
 }
 
 #if HR_IS_CPU

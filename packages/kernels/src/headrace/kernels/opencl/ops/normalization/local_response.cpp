@@ -31,11 +31,12 @@ template <bool gradient> hr_code prepare_lrn(void*, hr_request* r) {
   if (n > kMostInt || pixels > kMostInt)
     return hr_request_fail(r, HR_UNIMPLEMENTED, "%s of %s: a dimension has too many elements",
                            r->node->op, ShapeText(r->inputs[0]).text);
-  const std::string defines = value_option(dtype);
   const int32_t radius =
       int32_t(std::clamp<int64_t>(hr_attr_int(r->node, "depth_radius", 5), 0, n));
   const float bias = hr_attr_float(r->node, "bias", 1), alpha = hr_attr_float(r->node, "alpha", 1),
               beta = hr_attr_float(r->node, "beta", 0.5f);
+  const int quarters = beta == 0.5f ? 2 : beta == 0.75f ? 3 : beta == 1.0f ? 4 : 0;
+  const std::string defines = value_option(dtype) + " -DBETA=" + std::to_string(quarters);
   const bool cpu = device.traits.is_cpu;
   // Enough blocks for all cores to end together, and few enough that scratch stays in the cache.
   const int64_t per_item = cpu ? (pixels - 1) / (8 * device.traits.compute_units) + 1 : 1;
