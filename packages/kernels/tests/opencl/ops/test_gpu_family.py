@@ -19,6 +19,7 @@ TESTS = [
     ("test_ops_convolution.py", "float32 and NHWC or grouped or bits"),
     ("test_ops_pooling.py", "float32 and NHWC or number"),
     ("test_ops_fused_products.py", "Relu6 or normalization"),
+    ("test_ops_local_response.py", "response"),
 ]
 
 

@@ -53,6 +53,8 @@ PROGRAMS = [
     ("pooling/pool_gpu.cl", {"T_DOUBLE": 1}),
     ("convolution/layout_gpu.cl", {}),
     ("gemm/parts.cl", {}),
+    ("lrn.cl", {"BETA": 3}),
+    ("lrn.cl", {"BETA": 0}),
 ]
 
 

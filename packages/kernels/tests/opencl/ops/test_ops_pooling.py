@@ -14,6 +14,8 @@ from kernel_harness import run_kernel
 # input, window, strides, padding
 CASES = {
     "halved": ((2, 8, 6, 3), (2, 2), (2, 2), "VALID"),
+    "halved, with a rest": ((2, 9, 7, 32), (2, 2), (2, 2), "VALID"),
+    "halved, beyond the border": ((2, 9, 7, 40), (2, 2), (2, 2), "SAME"),
     "overlapping": ((2, 9, 7, 5), (3, 2), (2, 1), "SAME"),
     "wide": ((1, 7, 9, 130), (3, 3), (1, 1), "SAME"),
     "one": ((3, 5, 5, 65), (1, 1), (2, 2), "SAME"),
@@ -61,12 +63,13 @@ def test_pooling_and_gradients(dtype: str, first: bool, name: str) -> None:
     pooled_everywhere(x, *rest, first)
 
 
-def test_what_is_not_a_number_is_never_lost() -> None:
+@pytest.mark.parametrize("size", [2, 3], ids=["apart", "overlapping"])
+def test_what_is_not_a_number_is_never_lost(size: int) -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2, 9, 9, 20)).astype(np.float32)
     x[rng.uniform(size=x.shape) < 0.05] = np.nan
     x[rng.uniform(size=x.shape) < 0.05] = -np.inf
-    attrs = {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
+    attrs = {"ksize": [1, size, size, 1], "strides": [1, 2, 2, 1], "padding": "SAME"}
     y = run_kernel("MaxPool", x, **attrs)
     np.testing.assert_array_equal(run_kernel("MaxPool", x, device=first_device(), **attrs), y)
     dy = np.ones_like(y)

@@ -25,16 +25,20 @@ hr_code add_pooling(hr_request* r, const Element& e, Kind kind, const Window& wi
                     Place y, Place to, Sequence* s) {
   const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(window, window.channels, window.channels);
+  // Windows that do not overlap: each writes what no other does.
+  const bool apart = cpu && kind == Kind::max_gradient && window.stride[0] >= window.size[0] &&
+                     window.stride[1] >= window.size[1];
   const Kernel* kernel;
   if (hr_code code = find(r, cpu ? "pooling/pool_cpu.cl" : "pooling/pool_gpu.cl", e.define,
-                          function_of(kind), &kernel))
+                          apart ? "max_pool_gradient_apart" : function_of(kind), &kernel))
     return code;
   const bool backward = !pooling::is_forward(kind);
   const int64_t lines = window.batch * (backward ? window.in[0] : window.out[0]);
   const int64_t pixels = lines * (backward ? window.in[1] : window.out[1]);
   constexpr size_t kItems = 64;  // of a work-group of the GPU family
   Grid grid = cpu ? Grid::of(size_t(lines), 1) : Grid::of(size_t(pixels * window.channels), kItems);
-  if (cpu && kind == Kind::max_gradient)
+  if (apart) grid = Grid::of(size_t(window.batch * window.out[0]), 1);
+  else if (cpu && kind == Kind::max_gradient)
     grid = Grid::of(size_t(divide_up(window.channels, e.lanes)), size_t(window.batch), 1, 1);
   if (kind == Kind::max_gradient) s->add(*kernel, grid, x, y, to, w);
   else s->add(*kernel, grid, backward ? y : x, to, w);

@@ -106,7 +106,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void max_pool_gradient(H
   reader image = x + begin;
   pointer sums = to + begin;
   reader from = grad + (long)get_group_id(1) * w.out_h * w.out_w * w.out_pitch + c;
-  const bool apart = w.stride_h >= w.size_h && w.stride_w >= w.size_w;
   for (int p = 0; p < w.in_h * w.in_w; ++p) store_lanes((vec)(0), sums + (long)p * w.in_pitch, n);
   for (int oy = 0; oy < w.out_h; ++oy) {
     for (int ox = 0; ox < w.out_w; ++ox, from += w.out_pitch) {
@@ -128,7 +127,60 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void max_pool_gradient(H
         for (int x_at = b.x0; x_at < b.x1; ++x_at, ++position) {
           pointer at = sums + ((long)y * w.in_w + x_at) * w.in_pitch;
           const vec share = select((vec)(0), value, winner == (mask)(position));
-          store_lanes(apart ? share : share + load_lanes(at, n), at, n);
+          store_lanes(share + load_lanes(at, n), at, n);
+        }
+      }
+    }
+  }
+}
+
+// The same for windows that do not overlap, where a line of y has lines of x of its own: they stay
+// in the nearest cache, and what all windows cover needs no zeros before. Grid: lines of y.
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void max_pool_gradient_apart(HR_IN(T, x),
+                                                                                     HR_IN(T, grad),
+                                                                                     HR_OUT(T, to),
+                                                                                     window w) {
+  HR_INPUT(T, x);
+  HR_INPUT(T, grad);
+  HR_OUTPUT(T, to);
+  const int line = get_group_id(0), oy = line % w.out_h;
+  const long begin = (long)(line / w.out_h) * w.in_h * w.in_w * w.in_pitch;
+  reader image = x + begin;
+  pointer sums = to + begin;
+  reader from = grad + (long)line * w.out_w * w.out_pitch;
+  const int next = (oy + 1) * w.stride_h - w.low_h;
+  const int first_line = oy == 0 ? 0 : clamp(next - w.stride_h, 0, w.in_h);
+  const int last_line = oy == w.out_h - 1 ? w.in_h : clamp(next, 0, w.in_h);
+  const box all = window_box(w, oy, 0);
+  const bool covered = w.stride_w == w.size_w && w.out_w * w.stride_w - w.low_w >= w.in_w &&
+                       all.y0 <= first_line && all.y1 >= last_line;
+  if (!covered) {
+    for (int p = first_line * w.in_w; p < last_line * w.in_w; ++p) {
+      for (int c = 0; c < w.in_pitch; c += LANES)
+        store_lanes((vec)(0), sums + ((long)p * w.in_pitch + c), w.in_pitch - c);
+    }
+  }
+  for (int ox = 0; ox < w.out_w; ++ox, from += w.out_pitch) {
+    const box b = window_box(w, oy, ox);
+    for (int c = 0; c < w.in_pitch; c += LANES) {
+      const int n = w.in_pitch - c;
+      const vec value = load_lanes(from + c, n);
+      vec best = (vec)(-INFINITY);
+      mask winner = (mask)(0);  // the first position, should none exceed minus infinity
+      int position = 0;
+      for (int y = b.y0; y < b.y1; ++y) {
+        for (int x_at = b.x0; x_at < b.x1; ++x_at, ++position) {
+          const vec here = load_lanes(image + (((long)y * w.in_w + x_at) * w.in_pitch + c), n);
+          const mask exceeding = exceeds(here, best);
+          best = select(best, here, exceeding);
+          winner = select(winner, (mask)(position), exceeding);
+        }
+      }
+      position = 0;
+      for (int y = b.y0; y < b.y1; ++y) {
+        for (int x_at = b.x0; x_at < b.x1; ++x_at, ++position) {
+          store_lanes(select((vec)(0), value, winner == (mask)(position)),
+                      sums + (((long)y * w.in_w + x_at) * w.in_pitch + c), n);
         }
       }
     }
