@@ -59,7 +59,8 @@ class KernelRegistry {
     for (const auto& registration : found->second) {
       if (registration.python && !allow_python) continue;
       if (std::strcmp(registration.kernel->device_type, device_type) == 0 &&
-          is_for_found_devices(registration, device_type) && satisfies_constraint(registration, node))
+          is_for_found_devices(registration, device_type) &&
+          satisfies_constraint(registration, node))
         return &registration;
     }
     return nullptr;

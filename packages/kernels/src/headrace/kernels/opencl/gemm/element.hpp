@@ -12,7 +12,7 @@
 
 namespace hr::cl {
 
-struct Element {
+struct GemmElement {
   int64_t bytes;       // in memory
   int64_t real_bytes;  // in registers: half is computed as float
   int32_t lanes;       // of a vector of the CPU family
@@ -20,7 +20,7 @@ struct Element {
 };
 
 // Fails where the device lacks the type.
-inline hr_code element_of(hr_request* r, hr_dtype dtype, Element* element) {
+inline hr_code element_of(hr_request* r, hr_dtype dtype, GemmElement* element) {
   switch (dtype) {
     case HR_FLOAT: *element = {4, 4, 16, ""}; return HR_OK;
     case HR_HALF: *element = {2, 4, 16, "-DT_HALF "}; return HR_OK;

@@ -35,7 +35,7 @@ struct EpilogueStep {
 
 // Reads the epilogue of a fused node whose result has so many channels, and appends what computes
 // its vectors.
-inline hr_code read_epilogue_step(hr_request* r, const Element& e, int64_t channels,
+inline hr_code read_epilogue_step(hr_request* r, const GemmElement& e, int64_t channels,
                                   EpilogueStep* step, Sequence* s) {
   if (hr_code code = read_epilogue(r, channels, &step->epilogue)) return code;
   step->scales = step->shifts = Place::input(2);

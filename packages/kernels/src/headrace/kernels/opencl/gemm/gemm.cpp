@@ -35,7 +35,7 @@ void join_dimensions(std::vector<Gemm::Dimension>* batch) {
 }
 
 // Calls f(first product, Gemm with its places, Launched) for launches that cover the batch.
-template <class F> hr_code over_batch(const Element& e, const Gemm& gemm, int64_t most, F&& f) {
+template <class F> hr_code over_batch(const GemmElement& e, const Gemm& gemm, int64_t most, F&& f) {
   const size_t rank = gemm.batch.size();
   if (rank <= 2) {
     Launched l;
@@ -85,12 +85,12 @@ int64_t products_of(const Gemm& g) {
 
 // Whether parts of the sum may be added up later: those of half would be rounded, and an epilogue
 // is for the whole.
-bool may_be_cut(const Element& e, const Gemm& g) {
+bool may_be_cut(const GemmElement& e, const Gemm& g) {
   return e.bytes == e.real_bytes && g.epilogue.empty();
 }
 
 // `packed`: a launch before packs all of b, instead of each item the panels it needs.
-hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTile& tile,
+hr_code add_for_cpu(hr_request* r, const GemmElement& e, const Gemm& g, const CpuTile& tile,
                     bool packed, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t panels = divide_up(g.n, tile.columns(e)), tiles = divide_up(g.m, tile.rows);
@@ -131,7 +131,7 @@ hr_code add_for_cpu(hr_request* r, const Element& e, const Gemm& g, const CpuTil
   return code;
 }
 
-hr_code add_for_gpu(hr_request* r, const Element& e, const Gemm& g, const GpuTile& tile,
+hr_code add_for_gpu(hr_request* r, const GemmElement& e, const Gemm& g, const GpuTile& tile,
                     bool aligned, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t columns = divide_up(g.n, tile.side), rows = divide_up(g.m, tile.side);
@@ -171,7 +171,7 @@ bool is_aligned(const Gemm& g) {
   return aligned;
 }
 
-TunedWork work_of(const Element& e, const Gemm& g) {
+TunedWork work_of(const GemmElement& e, const Gemm& g) {
   TunedWork work;
   work.name = std::string("gemm ") + (g.transpose_a ? "t" : "n") + (g.transpose_b ? "t" : "n") +
               (is_aligned(g) ? " aligned" : "");
@@ -188,7 +188,7 @@ bool allows_tf32() {
 }
 
 // Appends the variant that is the fastest here. The first is the built-in choice.
-hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s) {
+hr_code add_tuned(hr_request* r, const GemmElement& e, const Gemm& gemm, Sequence* s) {
   const Device& device = device_of(r);
   const int64_t products = products_of(gemm);
   using Add = std::function<hr_code(const Gemm&, Sequence*)>;
@@ -246,7 +246,7 @@ hr_code add_tuned(hr_request* r, const Element& e, const Gemm& gemm, Sequence* s
 
 }  // namespace
 
-hr_code add_sum_of_parts(hr_request* r, const Element& e, Place parts, int64_t n, int64_t count,
+hr_code add_sum_of_parts(hr_request* r, const GemmElement& e, Place parts, int64_t n, int64_t count,
                          Place sum, Sequence* s) {
   const Kernel* kernel;
   if (hr_code code = find(r, "gemm/parts.cl", e.define, "sum_parts", &kernel)) return code;
@@ -257,7 +257,7 @@ hr_code add_sum_of_parts(hr_request* r, const Element& e, Place parts, int64_t n
   return HR_OK;
 }
 
-hr_code add_gemm(hr_request* r, const Element& e, Gemm gemm, Sequence* s) {
+hr_code add_gemm(hr_request* r, const GemmElement& e, Gemm gemm, Sequence* s) {
   const int64_t products = products_of(gemm);
   if (products == 0 || gemm.m == 0 || gemm.n == 0) return HR_OK;
   if (gemm.k == 0) {

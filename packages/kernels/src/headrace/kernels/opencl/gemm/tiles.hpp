@@ -21,8 +21,8 @@ struct CpuTile {
   int64_t vectors = 2;                      // NV: a tile has that many times the lanes as columns
   int64_t rows = 0;
 
-  int64_t columns(const Element& e) const { return vectors * e.lanes; }
-  std::string defines(const Element& e) const {
+  int64_t columns(const GemmElement& e) const { return vectors * e.lanes; }
+  std::string defines(const GemmElement& e) const {
     return e.define + ("-DMR=" + std::to_string(block_rows) + " -DKC=" + std::to_string(depth) +
                        " -DNV=" + std::to_string(vectors));
   }
@@ -33,8 +33,8 @@ struct CpuTile {
 
 // Sets the rows of a tile, for m rows of n columns, times `others`: few tiles become shorter, so
 // that all cores get some.
-inline CpuTile cut_rows(CpuTile tile, const Device& device, const Element& e, int64_t m, int64_t n,
-                        int64_t others) {
+inline CpuTile cut_rows(CpuTile tile, const Device& device, const GemmElement& e, int64_t m,
+                        int64_t n, int64_t others) {
   const int64_t panels = divide_up(n, tile.columns(e)) * others;
   const int64_t wanted = divide_up(2 * device.traits.compute_units, panels);
   const int64_t tiles = std::max(divide_up(m, CpuTile::kMostRows),
@@ -44,7 +44,7 @@ inline CpuTile cut_rows(CpuTile tile, const Device& device, const Element& e, in
 }
 
 // Two vectors are fastest, if the last tile of columns is not mostly empty.
-inline CpuTile cpu_tile(const Device& device, const Element& e, int64_t m, int64_t n,
+inline CpuTile cpu_tile(const Device& device, const GemmElement& e, int64_t m, int64_t n,
                         int64_t others) {
   CpuTile tile;
   const int64_t vectors = divide_up(n, e.lanes);
@@ -63,18 +63,18 @@ struct GpuTile {
   const char* more = "";  // defines of variants for some GPUs
 
   // The largest needs too many registers for double, and for elements that are moved one by one.
-  bool suits(const Element& e, bool aligned) const {
+  bool suits(const GemmElement& e, bool aligned) const {
     return side < 128 || (aligned && e.real_bytes == 4);
   }
-  std::string defines(const Element& e, bool aligned) const {
+  std::string defines(const GemmElement& e, bool aligned) const {
     return e.define + ("-DTILE=" + std::to_string(side) + " -DALIGNED=" + (aligned ? "1" : "0"));
   }
 };
 
 inline constexpr GpuTile kGpuTiles[] = {{128, 8, 256}, {64, 16, 256}, {32, 8, 64}};
 
-inline GpuTile gpu_tile(const Device& device, const Element& e, bool aligned, int64_t m, int64_t n,
-                        int64_t others) {
+inline GpuTile gpu_tile(const Device& device, const GemmElement& e, bool aligned, int64_t m,
+                        int64_t n, int64_t others) {
   for (const GpuTile& tile : kGpuTiles) {
     const bool fills =
         divide_up(m, tile.side) * divide_up(n, tile.side) * others >= device.traits.compute_units;

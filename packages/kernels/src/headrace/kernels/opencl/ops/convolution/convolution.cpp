@@ -15,7 +15,7 @@ using convolution::Direction;
 template <Direction direction, bool depthwise> hr_code prepare(void*, hr_request* r) {
   convolution::Node node;
   if (hr_code code = convolution::read_node(r, direction, depthwise, &node)) return code;
-  Element e;
+  GemmElement e;
   if (hr_code code = element_of(r, r->outputs[0]->dtype, &e)) return code;
   auto sequence = std::make_unique<Sequence>();
   Sequence* s = sequence.get();

@@ -16,7 +16,7 @@ bool wants_padding(const ConvolutionWork& work) {
 }
 
 // Pads x, where a window reaches beyond it, and makes w that of the padded image.
-hr_code add_padding(hr_request* r, const Element& e, Place* x, WindowArgument* w, Sequence* s) {
+hr_code add_padding(hr_request* r, const GemmElement& e, Place* x, WindowArgument* w, Sequence* s) {
   const int32_t high = (w->out_h - 1) * w->stride_h + (w->size_h - 1) * w->dilation_h + 1;
   const int32_t wide = (w->out_w - 1) * w->stride_w + (w->size_w - 1) * w->dilation_w + 1;
   if (w->low_h == 0 && w->low_w == 0 && high <= w->in_h && wide <= w->in_w) return HR_OK;

@@ -129,8 +129,9 @@ NamedVariants variants_for_gpu(hr_request* r, const ConvolutionWork& work) {
 
 }  // namespace
 
-hr_code add_convolution(hr_request* r, const Element& e, const Convolution& c, Direction direction,
-                        const ConvolutionPlaces& at, const EpilogueStep& epilogue, Sequence* s) {
+hr_code add_convolution(hr_request* r, const GemmElement& e, const Convolution& c,
+                        Direction direction, const ConvolutionPlaces& at,
+                        const EpilogueStep& epilogue, Sequence* s) {
   const ConvolutionWork work{e, c, direction, at, epilogue};
   if (is_product(c)) return add_product(r, work, s);
   const NamedVariants named =

@@ -15,11 +15,11 @@ struct ConvolutionPlaces {
 };
 
 // An epilogue that is not empty is of a convolution forward.
-hr_code add_convolution(hr_request* request, const Element& element, const Convolution& c,
+hr_code add_convolution(hr_request* request, const GemmElement& element, const Convolution& c,
                         convolution::Direction direction, const ConvolutionPlaces& places,
                         const EpilogueStep& epilogue, Sequence* sequence);
 
-hr_code add_depthwise(hr_request* request, const Element& element, const Convolution& c,
+hr_code add_depthwise(hr_request* request, const GemmElement& element, const Convolution& c,
                       convolution::Direction direction, const ConvolutionPlaces& places,
                       Sequence* sequence);
 

@@ -13,7 +13,7 @@ namespace hr::cl {
 
 // What its steps are made from.
 struct ConvolutionWork {
-  const Element& e;
+  const GemmElement& e;
   const Convolution& c;
   convolution::Direction direction;
   ConvolutionPlaces at;

@@ -10,8 +10,8 @@ namespace hr::cl {
 
 using convolution::Direction;
 
-hr_code add_depthwise(hr_request* r, const Element& e, const Convolution& c, Direction direction,
-                      const ConvolutionPlaces& at, Sequence* s) {
+hr_code add_depthwise(hr_request* r, const GemmElement& e, const Convolution& c,
+                      Direction direction, const ConvolutionPlaces& at, Sequence* s) {
   const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(c.w, c.w.channels, c.out_channels);
   const char* const file = cpu ? "convolution/depthwise_cpu.cl" : "convolution/depthwise_gpu.cl";

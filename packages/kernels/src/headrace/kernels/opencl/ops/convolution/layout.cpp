@@ -5,7 +5,7 @@ namespace hr::cl {
 namespace {
 
 // to[n][columns][rows] = from[n][rows][columns]
-hr_code add_transpose(hr_request* r, const Element& e, Place from, Place to, int64_t n,
+hr_code add_transpose(hr_request* r, const GemmElement& e, Place from, Place to, int64_t n,
                       int64_t rows, int64_t columns, Sequence* s) {
   const bool cpu = device_of(r).traits.is_cpu;
   const Kernel* kernel;
@@ -27,13 +27,13 @@ hr_code add_transpose(hr_request* r, const Element& e, Place from, Place to, int
   return HR_OK;
 }
 
-Place reserve(const Element& e, const Images& images, Sequence* s) {
+Place reserve(const GemmElement& e, const Images& images, Sequence* s) {
   return s->reserve(images.batch * images.positions * images.channels * e.bytes);
 }
 
 }  // namespace
 
-hr_code read_images(hr_request* r, const Element& e, bool channels_first, Images* images,
+hr_code read_images(hr_request* r, const GemmElement& e, bool channels_first, Images* images,
                     Sequence* s) {
   if (!channels_first) return HR_OK;
   const Place original = images->place;
@@ -42,12 +42,12 @@ hr_code read_images(hr_request* r, const Element& e, bool channels_first, Images
                        images->positions, s);
 }
 
-void write_images(const Element& e, bool channels_first, Images* images, Sequence* s) {
+void write_images(const GemmElement& e, bool channels_first, Images* images, Sequence* s) {
   if (channels_first) images->place = reserve(e, *images, s);
 }
 
-hr_code finish_images(hr_request* r, const Element& e, bool channels_first, const Images& images,
-                      Place original, Sequence* s) {
+hr_code finish_images(hr_request* r, const GemmElement& e, bool channels_first,
+                      const Images& images, Place original, Sequence* s) {
   if (!channels_first) return HR_OK;
   return add_transpose(r, e, images.place, original, images.batch, images.positions,
                        images.channels, s);

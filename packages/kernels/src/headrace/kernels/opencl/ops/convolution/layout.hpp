@@ -17,13 +17,14 @@ struct Images {
 
 // Appends the transposition of images that are read, if they are in NCHW, and changes their place
 // to that in NHWC.
-hr_code read_images(hr_request* request, const Element& element, bool channels_first,
+hr_code read_images(hr_request* request, const GemmElement& element, bool channels_first,
                     Images* images, Sequence* sequence);
 
 // Changes the place of images that are written in NCHW to one for NHWC. finish_images, once they
 // are written, appends the transposition into the place they had.
-void write_images(const Element& element, bool channels_first, Images* images, Sequence* sequence);
-hr_code finish_images(hr_request* request, const Element& element, bool channels_first,
+void write_images(const GemmElement& element, bool channels_first, Images* images,
+                  Sequence* sequence);
+hr_code finish_images(hr_request* request, const GemmElement& element, bool channels_first,
                       const Images& images, Place original, Sequence* sequence);
 
 }  // namespace hr::cl

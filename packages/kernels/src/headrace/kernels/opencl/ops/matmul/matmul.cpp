@@ -12,7 +12,7 @@ namespace hr::cl {
 namespace {
 
 hr_code finish(hr_request* r, Gemm gemm) {
-  Element element;
+  GemmElement element;
   if (hr_code code = element_of(r, r->outputs[0]->dtype, &element)) return code;
   auto sequence = std::make_unique<Sequence>();
   if (std::string_view(r->node->op) == "_FusedMatMul") {

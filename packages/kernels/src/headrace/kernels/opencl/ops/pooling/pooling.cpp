@@ -21,7 +21,7 @@ const char* function_of(Kind kind) {
 }
 
 // Appends the pooling of x, or the gradient from x and y (or y alone), to `to`.
-hr_code add_pooling(hr_request* r, const Element& e, Kind kind, const Window& window, Place x,
+hr_code add_pooling(hr_request* r, const GemmElement& e, Kind kind, const Window& window, Place x,
                     Place y, Place to, Sequence* s) {
   const bool cpu = device_of(r).traits.is_cpu;
   const WindowArgument w = window_argument(window, window.channels, window.channels);
@@ -48,7 +48,7 @@ hr_code add_pooling(hr_request* r, const Element& e, Kind kind, const Window& wi
 template <Kind kind, int first_vector = 0> hr_code prepare(void*, hr_request* r) {
   pooling::Node node;
   if (hr_code code = pooling::read_node(r, kind, first_vector, &node)) return code;
-  Element e;
+  GemmElement e;
   if (hr_code code = element_of(r, r->outputs[0]->dtype, &e)) return code;
   auto sequence = std::make_unique<Sequence>();
   Sequence* s = sequence.get();
