@@ -111,7 +111,8 @@ export function NothingMatches() {
         <p>
           <button type="button" onClick={showEveryRun}>
             Show every run
-          </button>
+          </button>{' '}
+          <ClearRunFilter />
         </p>
       </div>
     );
@@ -129,17 +130,22 @@ export function NothingMatches() {
         >
           Clear the filter
         </button>{' '}
-        {runQuery.value && (
-          <button
-            type="button"
-            onClick={() => {
-              runQuery.value = '';
-            }}
-          >
-            Clear the filter of runs
-          </button>
-        )}
+        <ClearRunFilter />
       </p>
     </div>
+  );
+}
+
+function ClearRunFilter() {
+  if (!runQuery.value) return null;
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        runQuery.value = '';
+      }}
+    >
+      Clear the filter of runs
+    </button>
   );
 }

@@ -86,7 +86,8 @@ function infoOf({ curves }: ScalarChart, matched: number, parts: number): string
   const tags = matched > parts ? `first ${parts} of ${matched} tags · ` : '';
   const old = curves.reduce((sum, c) => sum + c.superseded, 0);
   if (old > 0) {
-    return `${tags}${pointCount(n - old)} of ${pointCount(n)}; ${pointCount(old)} superseded by a restart`;
+    const cut = drawn < n ? `; ${pointCount(drawn)} drawn` : '';
+    return `${tags}${pointCount(n - old)} of ${pointCount(n)}; ${pointCount(old)} superseded by a restart${cut}`;
   }
   const points =
     drawn < n

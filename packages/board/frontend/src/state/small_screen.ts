@@ -7,6 +7,7 @@ const query = matchMedia('(max-width: 799px)');
 export const isSmall = signal(query.matches);
 query.addEventListener('change', () => {
   isSmall.value = query.matches;
+  runsOpen.value = false;
 });
 
 /** Whether the runs are shown over the page; on wide windows they stand beside it. */

@@ -285,7 +285,8 @@ def test_fit_leaves_the_legend_and_the_map_their_room(
         for group in ("", "loop", "net"):
             if group and group in reader.names():
                 reader.toggle(group)
-            page.get_by_role("button", name="Fit").click()
+            if group:  # the first picture is fitted by itself
+                page.get_by_role("button", name="Fit").click()
             state = reader.settled()
             corners = [page.locator(c).bounding_box() for c in (".g-legend", ".g-minimap")]
             for x, y, w, h in (i["rect"] for i in state["items"] if i["kind"] != "open"):

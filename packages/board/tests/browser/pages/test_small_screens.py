@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.axe_rules import serious_violations
 from browser.lasting_page import SIZE as WIDE
 from browser.metrics_view import settled, until
 from browser.pages.test_access import READY, open_page
@@ -100,6 +101,7 @@ def test_runs_and_details_are_drawers_on_a_small_screen(
     assert runs.count() == 0 and small.get_by_role("tree", name="Runs").count() == 0
     small.get_by_role("button", name="Runs", exact=True).click()
     runs.wait_for()
+    assert serious_violations(small) == []
     runs.get_by_role("treeitem", name="trace").get_by_role("checkbox").first.click()
     small.keyboard.press("Escape")
     assert until(lambda: runs.count() == 0)
@@ -130,6 +132,7 @@ def test_tools_are_a_sheet_on_a_small_screen(
     small.get_by_role("button", name="Tools", exact=True).click()
     sheet = small.get_by_role("dialog", name="Tools of")
     sheet.wait_for()
+    assert serious_violations(small) == []
     assert sheet.get_by_role(role, name=tool).is_visible()
     box = sheet.bounding_box()
     assert box and box["x"] == 0 and box["width"] == SMALL["width"]

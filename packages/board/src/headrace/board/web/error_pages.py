@@ -77,11 +77,10 @@ def _no_token(_: str) -> tuple[str, str]:
 def _wrong_name(_: str) -> tuple[str, str]:
     name = _requested_name()
     allow = shlex.quote(name) if name else "NAME"
-    named = f"<code>{escape(name)}</code>" if name else "the name in this address"
+    named = f"<code>{escape(name)}</code>" if name else "The name in this address"
     return "The board does not answer to this name", (
-        f"<p>Pages of other sites must not read your logs through a name that they choose, so the"
-        f" board only answers to localhost, loopback addresses and names that it was told. It was"
-        f" not told {named}.</p>"
+        f"<p>{named} is not a name of this board. It replies to localhost, loopback addresses and"
+        " the names given by --allow-host, so that no page of another site can read your logs.</p>"
         f"<p>If the name is yours, that of a proxy or a tunnel, start the board with it:</p>"
         f"<pre>headrace-board --logdir LOGDIR --allow-host {escape(allow)}</pre>"
         "<p>Or forward a port from your machine, and open <code>http://localhost:6006</code>"
