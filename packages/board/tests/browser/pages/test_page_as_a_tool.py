@@ -102,6 +102,9 @@ def test_back_opens_a_folder_that_was_closed(shown: Any) -> None:
     assert "shut=eval" in address(shown)
     shown.go_back()
     assert until(lambda: "shut" not in shown.evaluate("location.hash"))
+    assert shown.evaluate("location.hash").startswith("#/metrics"), "it is still the same page"
+    assert until(lambda: "eval/score" in cards(shown))
+    assert shown.get_by_role("button", name="eval").get_attribute("aria-expanded") == "true"
 
 
 def test_back_undoes_opening_a_group_and_going_to_what_was_found(
