@@ -5,6 +5,7 @@
     python examples/digits.py --mnist FOLDER                 # MNIST's IDX files
     python examples/digits.py --data WHEEL_OR_CSV --device gpu
 
+`pip install -r examples/requirements.txt` installs what it needs besides the packages.
 Ctrl-C stops it; the same command continues from there.
 """
 

@@ -85,7 +85,8 @@ def environment() -> Path:
                 " install its venv module (on Debian: apt install python3-venv)"
             ) from None
         ready.touch()
-    run([str(python), "-m", "pip", "install", "-q", "tqdm>=4.60"])
+    requirements = str(ROOT / "examples" / "requirements.txt")
+    run([str(python), "-m", "pip", "install", "-q", "-r", requirements])
     report("installing the packages (the first time compiles for a few minutes)")
     wheelhouse = [str(python), str(ROOT / "tools" / "wheelhouse.py"), "--remove-builder"]
     run([*wheelhouse, *PACKAGES], {**os.environ, "HEADRACE_CHECK_DIR": str(HOME)})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fixtures import corrupted_logs, event_logs
-from fixtures.boards import LONG_S, points, problems, run_names, scalars, wait_until
+from fixtures.boards import LONG_S, points, run_names, scalars, wait_until
 
 from headrace.board.board import Board
 from headrace.board.reading.event_file_reader import EventFileReader
@@ -160,27 +161,22 @@ def test_stop_wakes_who_waits_and_ends_the_thread(tmp_path: Path) -> None:
     assert not {*threading.enumerate()} - before
 
 
-def test_a_silent_run_is_reported_until_it_grows_again(
+def test_a_training_that_has_ended_is_no_problem(
     tmp_path: Path, follow: Callable[[], Board], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.board.reading.ingestion._SILENT_S", 0.5)
-    monkeypatch.setattr("headrace.board.reading.ingestion._SILENT_TIMES", 1.0)
+    monkeypatch.setattr("headrace.board.reading.ingestion._ACTIVE_S", 0.3)
     with EventFileWriter(tmp_path) as writer:
         board = follow()
         wait_until(lambda: not board.progress().loading)
-
-        def write(step: int) -> None:
+        for step in range(7):
             writer.write(event_logs.simple_event(step, 1.0 + step, [("loss", 1.0)]))
             writer.flush()
             wait_until(lambda: board.progress().bytes_done == os.path.getsize(writer.path))
-
-        for step in range(7):
-            write(step)
-        wait_until(lambda: len(problems(board, "silent")) == 1)
-        assert "has ended or hangs" in problems(board, "silent")[0].text
-        monkeypatch.setattr("headrace.board.reading.ingestion._SILENT_S", 1e6)
-        write(8)
-        wait_until(lambda: problems(board, "silent") == [])
+        wait_until(lambda: board.index.runs()[0].live)
+    # A day later: as long as it took to report a training that "has ended or hangs", and longer.
+    monkeypatch.setattr("time.monotonic", lambda now=time.monotonic: now() + 86_400)
+    wait_until(lambda: not board.index.runs()[0].live)
+    assert board.index.problems.list() == []
 
 
 def test_readers_see_whole_batches_while_files_grow_and_restart(

@@ -91,3 +91,27 @@ test('an invalid or missing value is the default', () => {
   travel('#');
   assert.equal(state.page.value, '');
 });
+
+test('a step is an entry of its own, after the changes before it; later changes stay in it', async () => {
+  travel('#/metrics');
+  n.value = 2;
+  state.beginStep();
+  q.value = 'loss';
+  await settled();
+  q.value = 'loss$';
+  await settled();
+  assert.deepEqual(entries, [
+    { hash: '#/metrics?n=2', pushed: false },
+    { hash: '#/metrics?n=2&q=loss', pushed: true },
+    { hash: '#/metrics?n=2&q=loss%24', pushed: false },
+  ]);
+});
+
+test('a step that changes nothing is no entry, nor is the change after it', async () => {
+  travel('#/metrics');
+  state.beginStep();
+  await settled();
+  n.value = 4;
+  await settled();
+  assert.deepEqual(entries, [{ hash: '#/metrics?n=4', pushed: false }]);
+});

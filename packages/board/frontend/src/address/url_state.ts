@@ -59,6 +59,17 @@ export function address(of: string = page.peek()): string {
   return formatAddress({ page: of, parameters });
 }
 
+/** Whether the next write of the address is a new history entry. */
+let isNewEntry = false;
+
+/** Makes what changes now a step of the browser's history: the back button undoes it. */
+export function beginStep(): void {
+  if (reading) return;
+  flush();
+  isNewEntry = true;
+  schedule();
+}
+
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 function schedule(): void {
@@ -73,7 +84,12 @@ export function isAddressCurrent(): boolean {
 function flush(): void {
   clearTimeout(timer);
   timer = undefined;
-  if (address() !== location.hash) history.replaceState(null, '', address());
+  const next = address();
+  if (next !== location.hash) {
+    if (isNewEntry) history.pushState(null, '', next);
+    else history.replaceState(null, '', next);
+  }
+  isNewEntry = false;
 }
 
 function readAddress(): void {

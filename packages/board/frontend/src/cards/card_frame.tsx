@@ -16,7 +16,7 @@ interface Badge {
 
 export interface FrameSlots {
   /** Short text at the right of the title bar, such as "120 of 4000 points drawn". */
-  setInfo(text: string): void;
+  setInfo(text: string, title?: string): void;
   /** Items of the card's menu (downloads and the like) before those of the frame. */
   setMenu(items: MenuItem[]): void;
   /** A marked button before the menu; null takes it away. */
@@ -38,10 +38,13 @@ interface FrameProps {
 }
 
 export function CardFrame({ card, children, onDropCard, onBodyHeight }: FrameProps) {
-  const [info, setInfo] = useState('');
+  const [info, putInfo] = useState({ text: '', title: '' });
   const [menu, setMenu] = useState<MenuItem[]>([]);
   const [badge, setBadge] = useState<Badge | null>(null);
-  const slots = useMemo<FrameSlots>(() => ({ setInfo, setMenu, setBadge }), []);
+  const slots = useMemo<FrameSlots>(
+    () => ({ setInfo: (text, hint = '') => putInfo({ text, title: hint }), setMenu, setBadge }),
+    [],
+  );
   const { isTarget, dropHandlers } = useDropTarget(onDropCard);
   const title = titleOf(card);
   const body = useRef<HTMLDivElement>(null);
@@ -62,7 +65,9 @@ export function CardFrame({ card, children, onDropCard, onBodyHeight }: FramePro
     >
       <header class="tile-head">
         <CardTitle card={card} draggable={onDropCard !== undefined && canBeDropped(card)} />
-        <span class="tile-info">{info}</span>
+        <span class="tile-info" title={info.title || info.text}>
+          {info.text}
+        </span>
         {badge && (
           <button type="button" class="badge" title={safeText(badge.title, 300)} onClick={badge.run}>
             {badge.text}

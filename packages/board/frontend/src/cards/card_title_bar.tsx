@@ -1,4 +1,5 @@
 /** The title bar of a card: the tag's name, pin, enlarge, menu. */
+import { beginStep } from '../address/url_state.ts';
 import { copyText } from '../browser/clipboard.ts';
 import { Icon, type IconName } from '../controls/icons.tsx';
 import { Menu, type MenuItem } from '../controls/menu.tsx';
@@ -45,6 +46,7 @@ export function CardTools({ card, menu }: { card: CardSpec; menu: MenuItem[] }) 
     pinnedCards.value = toggled(pinnedCards.value, card.id);
   };
   const enlarge = () => {
+    beginStep();
     largeCards.value = toggled(largeCards.value, card.id);
   };
   const pinText = isPinned ? 'Unpin' : 'Pin to the top';

@@ -21,6 +21,9 @@ const paths = {
   eye: 'M1.8 8S4 4 8 4s6.2 4 6.2 4S12 12 8 12S1.8 8 1.8 8M8 6.4a1.6 1.6 0 1 1 0 3.2a1.6 1.6 0 0 1 0-3.2',
   bookmark: 'M4.5 2.5h7v11L8 10.8 4.5 13.5z',
   plus: 'M8 3.5v9M3.5 8h9',
+  menu: 'M2.5 4h11M2.5 8h11M2.5 12h11',
+  sliders: 'M2.5 5h6M11.5 5h2M2.5 11h2M7.5 11h6M10 3.2v3.6M6 9.2v3.6',
+  layout: 'M2.5 2.5h4.5v4.5h-4.5zM9 2.5h4.5v4.5h-4.5zM2.5 9h4.5v4.5h-4.5zM9 9h4.5v4.5h-4.5z',
 } as const;
 
 export type IconName = keyof typeof paths;

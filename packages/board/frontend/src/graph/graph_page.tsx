@@ -2,6 +2,8 @@
 import './graph.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { latest } from '../api/live.ts';
+import { Drawer } from '../controls/drawer.tsx';
+import { isSmall } from '../state/small_screen.ts';
 import { safeText } from '../strings/safe_text.ts';
 import type { Stage } from './canvas/stage.ts';
 import { Inspector } from './cards/inspector.tsx';
@@ -9,7 +11,9 @@ import { exportNote } from './export/export_graph.ts';
 import { graphName } from './session/address.ts';
 import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './session/graph_list.ts';
 import { followAddress, opening, read, session } from './session/open_graph.ts';
+import type { Session } from './session/session.ts';
 import { Toolbar } from './toolbar/toolbar.tsx';
+import { detailsOpen } from './view/details_drawer.ts';
 import { GraphView } from './view/graph_view.tsx';
 
 export default function GraphPage() {
@@ -59,15 +63,29 @@ export default function GraphPage() {
               stage={stage}
               focusSearch={() => searchBox.current?.focus()}
             />
-            <aside class="graph-inspector" aria-label="Inspector">
-              <Inspector session={shown} />
-            </aside>
+            <Details session={shown} />
           </>
         ) : (
           <Nothing />
         )}
       </div>
     </div>
+  );
+}
+
+/** Beside the graph, or over it on a small screen. */
+function Details({ session }: { session: Session }) {
+  const inside = (
+    <aside class="graph-inspector" aria-label="Inspector">
+      <Inspector session={session} />
+    </aside>
+  );
+  if (!isSmall.value) return inside;
+  if (!detailsOpen.value) return null;
+  return (
+    <Drawer side="right" label="Details" close={() => (detailsOpen.value = false)}>
+      {inside}
+    </Drawer>
   );
 }
 

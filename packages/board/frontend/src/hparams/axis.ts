@@ -96,6 +96,8 @@ export function axisTicks(axis: Axis, count: number): AxisTick[] {
       .filter((_, i) => i % every === 0);
   }
   if (axis.hi === axis.lo) return [{ place: 0.5, label: prefixedNumber(axis.lo) }];
+  const values = axis.column.role === 'param' ? discreteValues(axis, count) : null;
+  if (values) return values.map((value) => ({ place: placeOf(axis, value)!, label: prefixedNumber(value) }));
   if (!axis.log) {
     return roundTicks(axis.lo, axis.hi, count).map((value) => ({
       place: placeOf(axis, value)!,
@@ -118,6 +120,18 @@ export function axisTicks(axis: Axis, count: number): AxisTick[] {
         { place: 0, label: prefixedNumber(axis.lo) },
         { place: 1, label: prefixedNumber(axis.hi) },
       ];
+}
+
+const MOST_DISCRETE = 12;
+
+/** The values of a hyperparameter of which few were tried and all have room as ticks; null of any other. */
+function discreteValues(axis: Axis, count: number): number[] | null {
+  const tried = axis.column.cells.filter((c): c is number => typeof c === 'number' && Number.isFinite(c));
+  const values = [...new Set(tried)].sort((a, b) => a - b);
+  if (values.length > MOST_DISCRETE) return null;
+  const least = 0.4 / Math.max(1, count);
+  const places = values.map((value) => placeOf(axis, value)!);
+  return places.every((place, i) => i === 0 || place - places[i - 1]! >= least) ? values : null;
 }
 
 /** Rows that meet every filter, by column id. Filters of columns that are not there are ignored. */

@@ -90,8 +90,22 @@ test('an axis places values, and a brush on it survives its text form', () => {
   assert.ok(Math.abs(valueAtPlace(axis, 2 / 3) - 1e-2) < 1e-9);
   assert.deepEqual(
     axisTicks(axis, 5).map((t) => t.label),
-    ['0.0001', '0.001', '0.01', '0.1'],
+    ['0.0001', '0.01', '0.1'],
   );
+});
+
+test('few values of a hyperparameter are the ticks of its axis; many, or those of a metric, are not', () => {
+  const ticks = (id: string, cells: number[]) => axisTicks(axisOf(column(id, cells)), 5).map((t) => t.label);
+  assert.deepEqual(ticks('p:units', [32, 64, 128, 64, 32]), ['32', '64', '128']);
+  assert.deepEqual(ticks('p:batch', [48, 32, 20]), ['20', '32', '48']);
+  assert.notDeepEqual(ticks('m:loss', [32, 64, 128]), ['32', '64', '128']);
+  assert.ok(
+    ticks(
+      'p:rate',
+      Array.from({ length: 40 }, (_, i) => 1 + i / 7),
+    ).length < 12,
+  );
+  assert.notDeepEqual(ticks('p:near', [1, 1.001, 2]), ['1', '1.001', '2'], 'labels would lie on each other');
 });
 
 test('an axis of words is brushed by words', () => {

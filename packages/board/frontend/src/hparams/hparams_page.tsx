@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from '../controls/icons.tsx';
 import { Menu } from '../controls/menu.tsx';
 import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
+import { ToolSheet } from '../controls/tool_sheet.tsx';
 import { csvCell, download } from '../picture/download.ts';
 import { loaded } from '../state/catalogue.ts';
 import { hparams, hparamsFailure, hparamsLoaded } from '../state/hparams.ts';
@@ -41,6 +42,8 @@ const AGGREGATES: [Aggregate, string][] = [
   ['max', 'maximum'],
 ];
 const PICTURE_HEIGHT = 340;
+/** So that titles of axes have room; narrower windows scroll the picture. */
+const LEAST_AXIS_WIDTH = 90;
 
 expose('hparams', () => ({
   columns: table.value.columns.map(({ id, title, role, kind }) => ({ id, title, role, kind })),
@@ -72,61 +75,63 @@ export default function HparamsPage() {
     <div class="hparams-page">
       <ToolBar label="View of the hyperparameters">
         <ToolChoice label="Picture" value={view.value} options={VIEWS} onChange={(v) => (view.value = v)} />
-        <label class="step-field">
-          metric
-          <select
-            class="tool"
-            value={targetColumn.value?.id ?? ''}
-            onChange={(event) => (target.value = event.currentTarget.value)}
-          >
-            {metrics.map((column) => (
-              <option key={column.id} value={column.id}>
-                {safeText(column.title, 60)}
-              </option>
-            ))}
-          </select>
-        </label>
-        <ToolChoice
-          quiet
-          label="Value of a metric"
-          value={aggregate.value}
-          options={AGGREGATES}
-          onChange={(v) => (aggregate.value = v)}
-        />
-        <ColumnMenu />
-        {hasRepeats(hparams.value) && (
+        <ToolSheet label="Tools of the hyperparameters">
+          <label class="step-field">
+            metric
+            <select
+              class="tool"
+              value={targetColumn.value?.id ?? ''}
+              onChange={(event) => (target.value = event.currentTarget.value)}
+            >
+              {metrics.map((column) => (
+                <option key={column.id} value={column.id}>
+                  {safeText(column.title, 60)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <ToolChoice
+            quiet
+            label="Value of a metric"
+            value={aggregate.value}
+            options={AGGREGATES}
+            onChange={(v) => (aggregate.value = v)}
+          />
+          <ColumnMenu />
+          {hasRepeats(hparams.value) && (
+            <ToolToggle
+              label="One row per group of sessions, with the means of their metrics"
+              on={averaged.value}
+              onChange={(on) => (averaged.value = on)}
+            >
+              average repeats
+            </ToolToggle>
+          )}
           <ToolToggle
-            label="One row per group of sessions, with the means of their metrics"
-            on={averaged.value}
-            onChange={(on) => (averaged.value = on)}
+            label="Conditions also select the runs of all other pages"
+            on={brushChooses.value}
+            onChange={setBrushChooses}
           >
-            average repeats
+            select runs on all pages
           </ToolToggle>
-        )}
-        <ToolToggle
-          label="Conditions also select the runs of all other pages"
-          on={brushChooses.value}
-          onChange={setBrushChooses}
-        >
-          select runs on all pages
-        </ToolToggle>
-        {narrowed && (
-          <button type="button" class="tool" onClick={clearFilters}>
-            clear conditions
-          </button>
-        )}
-        <span class="grow" />
-        <Menu
-          label="Save the table or the picture"
-          items={[
-            { text: 'Table', hint: 'csv', run: () => download('hparams.csv', tableCsv(), 'text/csv') },
-            { text: 'Picture', hint: 'svg', run: () => saveSvg(`hparams_${view.value}`) },
-            { text: 'Picture', hint: 'png', run: () => savePng(`hparams_${view.value}`) },
-          ]}
-        >
-          <Icon name="download" />
-          save
-        </Menu>
+          {narrowed && (
+            <button type="button" class="tool" onClick={clearFilters}>
+              clear conditions
+            </button>
+          )}
+          <span class="grow" />
+          <Menu
+            label="Save the table or the picture"
+            items={[
+              { text: 'Table', hint: 'csv', run: () => download('hparams.csv', tableCsv(), 'text/csv') },
+              { text: 'Picture', hint: 'svg', run: () => saveSvg(`hparams_${view.value}`) },
+              { text: 'Picture', hint: 'png', run: () => savePng(`hparams_${view.value}`) },
+            ]}
+          >
+            <Icon name="download" />
+            save
+          </Menu>
+        </ToolSheet>
       </ToolBar>
       {hparamsFailure.value !== null && (
         <p class="card-note" role="alert">
@@ -137,7 +142,10 @@ export default function HparamsPage() {
         <div class="hparams-picture" ref={room}>
           {width > 0 &&
             (view.value === 'parallel' ? (
-              <ParallelView width={width} height={PICTURE_HEIGHT} />
+              <ParallelView
+                width={Math.max(width, LEAST_AXIS_WIDTH * shownColumns.value.length)}
+                height={PICTURE_HEIGHT}
+              />
             ) : (
               <ScatterView width={width} height={PICTURE_HEIGHT} />
             ))}

@@ -20,11 +20,8 @@ export function ImportancePanel() {
   const found = importances(params, { ...target, cells: pick(target.cells) });
   return (
     <aside class="importance" aria-label="Importance">
-      <h2>What moves {safeText(target.title, 80)}</h2>
-      <p class="faint">
-        Rank correlation over {counted(rows.length, 'session')}; it shows what goes together, not what causes
-        what.
-      </p>
+      <h2>Rank correlation with {safeText(target.title, 80)}</h2>
+      <p class="faint">Over {counted(rows.length, 'session')}. Correlation is not causation.</p>
       {found.length === 0 && <p>Too few sessions differ to say.</p>}
       <ul>
         {found.map(({ param, title, kind, strength, sign, pairs }) => (

@@ -8,7 +8,7 @@ import { DashSwatch } from '../controls/dash_swatch.tsx';
 import { Icon } from '../controls/icons.tsx';
 import { styleOf } from '../runs/colours.ts';
 import { archive, archivedRuns, seriesByRun, showOnly, visibleRuns } from '../runs/visible_runs.ts';
-import { problems, runById, seriesByTag, tagById } from '../state/catalogue.ts';
+import { runById, seriesByTag, seriousProblems, tagById } from '../state/catalogue.ts';
 import { hparamsByRun } from '../state/hparams.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import { naturally } from '../strings/natural_order.ts';
@@ -85,7 +85,7 @@ function RunDetails({ run }: { run: Run }) {
     .sort((a, b) => naturally(a.found!.name, b.found!.name));
   const last = series.reduce((most, one) => Math.max(most, one.lastWall || most), 0) || run.last_wall;
   const first = series.reduce((least, one) => Math.min(least, one.firstWall || least), run.start);
-  const wrong = problems.value.filter((p) => p.run === run.id).length;
+  const wrong = seriousProblems.value.filter((p) => p.run === run.id).length;
   const isArchived = archivedRuns.value.includes(run.name);
   return (
     <>

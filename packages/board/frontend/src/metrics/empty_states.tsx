@@ -3,11 +3,13 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
-import { runQuery } from '../runs/visible_runs.ts';
+import { runQuery, showEveryRun } from '../runs/visible_runs.ts';
 import { meta } from '../state/catalogue.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { fileSize } from '../units/bytes.ts';
-import { kindFilter, tagFilter } from './grid/grid_address.ts';
+import { counted } from '../units/numbers.ts';
+import { emptyCount } from './grid/card_list.ts';
+import { kindFilter, showsEmpty, tagFilter } from './grid/grid_address.ts';
 
 interface Health {
   bytes_done: number;
@@ -80,7 +82,41 @@ export function EmptyBoard({ hasRuns }: { hasRuns: boolean }) {
   );
 }
 
+/** How many cards are hidden because the chosen runs have nothing for them. */
+export function EmptyCards() {
+  const hidden = emptyCount.value;
+  if (hidden === 0) return null;
+  const shown = showsEmpty.value;
+  return (
+    <p class="grid-note" role="status">
+      {counted(hidden, 'card')} without data of the chosen runs {shown ? 'shown' : 'hidden'}
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          showsEmpty.value = !shown;
+        }}
+      >
+        {shown ? 'Hide' : 'Show'}
+      </button>
+    </p>
+  );
+}
+
 export function NothingMatches() {
+  if (emptyCount.value > 0) {
+    return (
+      <div class="notice">
+        <h2>The chosen runs have no data here</h2>
+        <p>
+          <button type="button" onClick={showEveryRun}>
+            Show every run
+          </button>{' '}
+          <ClearRunFilter />
+        </p>
+      </div>
+    );
+  }
   return (
     <div class="notice">
       <h2>No card matches</h2>
@@ -94,17 +130,22 @@ export function NothingMatches() {
         >
           Clear the filter
         </button>{' '}
-        {runQuery.value && (
-          <button
-            type="button"
-            onClick={() => {
-              runQuery.value = '';
-            }}
-          >
-            Clear the filter of runs
-          </button>
-        )}
+        <ClearRunFilter />
       </p>
     </div>
+  );
+}
+
+function ClearRunFilter() {
+  if (!runQuery.value) return null;
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        runQuery.value = '';
+      }}
+    >
+      Clear the filter of runs
+    </button>
   );
 }

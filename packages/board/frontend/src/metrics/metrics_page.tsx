@@ -7,7 +7,7 @@ import { isLoading } from '../scalars/curves/curve_loader.ts';
 import { isPainting } from '../scene/paint_queue.ts';
 import { loaded, runs } from '../state/catalogue.ts';
 import { expose } from '../testing/test_hook.ts';
-import { EmptyBoard, LoadingBoard, NothingMatches } from './empty_states.tsx';
+import { EmptyBoard, EmptyCards, LoadingBoard, NothingMatches } from './empty_states.tsx';
 import { cardCount, sections } from './grid/card_list.ts';
 import { Grid } from './grid/grid.tsx';
 import { Toolbar } from './toolbar/toolbar.tsx';
@@ -20,10 +20,11 @@ export default function MetricsPage() {
         <LoadingBoard />
       ) : cardCount.value === 0 ? (
         <EmptyBoard hasRuns={runs.value.length > 0} />
-      ) : sections.value.length === 0 ? (
-        <NothingMatches />
       ) : (
-        <Grid />
+        <>
+          <EmptyCards />
+          {sections.value.length === 0 ? <NothingMatches /> : <Grid />}
+        </>
       )}
       <Tooltip />
     </div>

@@ -45,8 +45,8 @@ export function NoProblem() {
           : 'All records were read, and all checksums are valid.'}
       </p>
       <p class="faint">
-        Corrupted records, files that end early, values that are NaN, clocks that jump and programs that
-        stopped writing would be listed here.
+        Corrupted records, files that end early, values that are NaN and clocks that jump would be listed
+        here.
       </p>
     </div>
   );

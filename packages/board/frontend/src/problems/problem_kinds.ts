@@ -14,7 +14,6 @@ const WORDS: Record<string, Words> = {
   lost_tail: { title: 'Corrupted end', advice: 'Reading continues when an intact record follows.' },
   dead: { title: 'Reading stopped', advice: 'Other files of the run are still read.' },
   torn: { title: 'Unfinished record', advice: 'Usual after a crash, or while a writer works.' },
-  silent: { title: 'No new events', advice: 'Check whether the program still runs.' },
   unreadable: { title: 'Cannot be opened', advice: 'Check the permissions of the file.' },
   missing_logdir: { title: 'Missing folder', advice: 'The board reads it as soon as it exists.' },
   tag_limit: { title: 'Too many tags', advice: 'Tags beyond the limit are not read.' },

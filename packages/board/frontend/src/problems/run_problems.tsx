@@ -11,11 +11,12 @@ import { showProblemsOf } from './problems_view.ts';
 function RunProblems({ run }: { run: Run }) {
   const mine = problems.value.filter((problem) => problem.run === run.id);
   if (mine.length === 0) return null;
+  const serious = mine.filter(({ severity }) => severity !== 'note').length;
   const lost = lossesByRun(mine)[0];
   return (
     <p class="run-problems">
       <button type="button" onClick={() => showProblemsOf(run.name)}>
-        {counted(mine.length, 'problem')}
+        {serious > 0 ? counted(serious, 'problem') : counted(mine.length, 'note')}
       </button>
       {lost && <span class="faint"> {fileSize(lost.bytes)} could not be read</span>}
     </p>

@@ -112,7 +112,7 @@ export default function ProjectorPage() {
               plainCanvas.value = !plainCanvas.value;
             }}
           >
-            Plain
+            No GPU
           </button>
           <button
             type="button"

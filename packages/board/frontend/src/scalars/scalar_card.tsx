@@ -34,7 +34,10 @@ export default function ScalarCard({ card, tag, runs, width, height }: CardProps
   const { curves, notPositive } = chart;
   const hasTable = tableCards.value.includes(card.id);
 
-  useEffect(() => frame.setInfo(infoOf(chart, card.custom?.count ?? 0, parts.length)), [curves, partsKey]);
+  useEffect(
+    () => frame.setInfo(infoOf(chart, card.custom?.count ?? 0, parts.length), supersededHint(chart)),
+    [curves, partsKey],
+  );
 
   const version = chart.drawn
     .flatMap((run) => parts.map((part) => seriesByRun.value.get(run.id)?.get(part.tag.id)?.n))
@@ -81,6 +84,11 @@ function infoOf({ curves }: ScalarChart, matched: number, parts: number): string
   const drawn = curves.reduce((sum, c) => sum + c.drawn, 0);
   if (n === 0) return '';
   const tags = matched > parts ? `first ${parts} of ${matched} tags · ` : '';
+  const old = curves.reduce((sum, c) => sum + c.superseded, 0);
+  if (old > 0) {
+    const cut = drawn < n ? `; ${pointCount(drawn)} drawn` : '';
+    return `${tags}${pointCount(n - old)} of ${pointCount(n)}; ${pointCount(old)} superseded by a restart${cut}`;
+  }
   const points =
     drawn < n
       ? `${pointCount(drawn)} of ${pointCount(n)} points`
@@ -88,6 +96,14 @@ function infoOf({ curves }: ScalarChart, matched: number, parts: number): string
         ? '1 point'
         : `all ${pointCount(n)} points`;
   return `${tags}${points}`;
+}
+
+function supersededHint({ curves }: ScalarChart): string {
+  if (!curves.some((c) => c.superseded > 0)) return '';
+  return (
+    'A run that restarts from a checkpoint writes the steps after it again. The points that it wrote before ' +
+    'the restart are drawn dotted; averages, tables and exports leave them out.'
+  );
 }
 
 const pointCount = (n: number): string => (n < 10_000_000 ? count(n) : `${shortNumber(n / 1e6, 3)}M`);

@@ -3,6 +3,7 @@
 import { LineChart } from '../charts/line_chart.tsx';
 import { safeText } from '../strings/safe_text.ts';
 import { count } from '../units/numbers.ts';
+import { ChartLegend, legendHeight } from './chart_legend.tsx';
 import { setZoom } from './curves/scalar_query.ts';
 import type { ScalarChart } from './curves/use_scalar_chart.ts';
 import { setCardStyle, styleOfCard } from './settings/card_style.ts';
@@ -56,11 +57,12 @@ export function ScalarPlot({ chart, width, height }: Props) {
         view={view}
         axis={settings.axis}
         width={width}
-        height={height}
+        height={height - legendHeight(curves.length)}
         inFull={chart.inFull}
         onZoom={(x, y) => setZoom(id, { x, y })}
         onReset={() => setZoom(id, null)}
       />
+      <ChartLegend curves={curves} />
       {error !== null ? (
         <p class="chart-note wrong" role="alert">
           <span title={safeText(error, 300)}>not up to date: {safeText(error, 120)}</span>

@@ -2,9 +2,10 @@
 
 import { dismiss, messages } from '../browser/messages.ts';
 import { Icon } from '../controls/icons.tsx';
-import { failure, loaded } from '../state/catalogue.ts';
+import { failure, loaded, renew } from '../state/catalogue.ts';
 import { saveAgain, unsaved } from '../storage/saved_document.ts';
 import { safeText } from '../strings/safe_text.ts';
+import { lostSince } from './lost_server.ts';
 
 const TITLES: Record<string, string> = {
   notes: 'Notes and tags of runs',
@@ -17,11 +18,7 @@ const TITLES: Record<string, string> = {
 export function Banners() {
   return (
     <>
-      {failure.value && loaded.value && (
-        <p class="banner" role="alert">
-          The server does not respond; the page shows the last known state. {safeText(failure.value)}
-        </p>
-      )}
+      {loaded.value && (lostSince.value !== null || failure.value) && <NoServer />}
       {unsaved.value.map(({ name, state, why }) => (
         <p class="banner" role="alert" key={name}>
           <span>
@@ -42,5 +39,23 @@ export function Banners() {
         </p>
       ))}
     </>
+  );
+}
+
+/** What the page shows is old from here on, and how the server comes back. */
+function NoServer() {
+  const since = lostSince.value === null ? '' : ` since ${new Date(lostSince.value).toLocaleTimeString()}`;
+  const port = location.port && ` --port ${location.port}`;
+  return (
+    <div class="banner lost-server" role="alert">
+      <span>
+        <b>The board does not respond{since}.</b> The page shows what it knew then, and tries again every
+        second. If its program has ended, start it again: <code>headrace-board --logdir LOGDIR{port}</code>
+        {failure.value && <span class="faint"> ({safeText(failure.value, 200)})</span>}
+      </span>
+      <button type="button" onClick={() => void renew()}>
+        Try now
+      </button>
+    </div>
   );
 }

@@ -10,7 +10,7 @@ import { theme } from '../style/theme.ts';
 import { addCommands } from './command_palette.tsx';
 import { keysOpen } from './keyboard_shortcuts.ts';
 import { pages } from './pages.ts';
-import { narrow } from './panel_widths.ts';
+import { toggleRuns } from './panel_widths.ts';
 
 addCommands(() =>
   pages.map((p, i) => ({ kind: 'page', text: p.title, hint: `Alt ${i + 1}`, run: () => goTo(p.id) })),
@@ -35,9 +35,7 @@ addCommands(() => [
     kind: 'action',
     text: 'Show or hide the runs',
     hint: 'Ctrl B',
-    run: () => {
-      narrow.value = !narrow.value;
-    },
+    run: toggleRuns,
   },
   { kind: 'action', text: 'Show every run', run: showEveryRun },
   {

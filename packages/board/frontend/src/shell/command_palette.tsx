@@ -1,6 +1,7 @@
 /** Ctrl-K: pages, tags, runs and actions by a few letters of their names. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { localSignal } from '../browser/local_storage.ts';
 import { fitness } from '../strings/fuzzy_score.ts';
 import { safeText } from '../strings/safe_text.ts';
 
@@ -23,18 +24,61 @@ export function addCommands(source: Source): void {
 }
 
 const MOST_SHOWN = 60;
+const MOST_RECENT = 5;
+/** The commands that were run last, in JSON: pairs of kind and text. */
+const recent = localSignal<string>('recent-commands', '[]');
+
+function recentNames(): [string, string][] {
+  try {
+    return JSON.parse(recent.peek()) as [string, string][];
+  } catch {
+    return [];
+  }
+}
+
+/** Pages are in the list anyway. */
+function remember({ kind, text }: Command): void {
+  if (kind === 'page' || kind === 'recent') return;
+  const others = recentNames().filter(([k, t]) => k !== kind || t !== text);
+  recent.value = JSON.stringify([[kind, text], ...others].slice(0, MOST_RECENT));
+}
+
+/** What the palette opens with: the pages, what was used last, the actions. */
+function firstCommands(all: Command[]): Command[] {
+  const used = recentNames().flatMap(([kind, text]) => {
+    const found = all.find((one) => one.kind === kind && one.text === text);
+    return found ? [found] : [];
+  });
+  const rest = all.filter(({ kind }) => kind === 'action').filter((one) => !used.includes(one));
+  const again = used.map((one) => ({ ...one, kind: 'recent', run: () => runAgain(one) }));
+  return [...all.filter(({ kind }) => kind === 'page'), ...again, ...rest];
+}
+
+function runAgain(command: Command): void {
+  remember(command);
+  command.run();
+}
+
+function matching(all: Command[], needle: string): Command[] {
+  return all
+    .map((command, i) => ({ command, i, fit: fitness(command.text, needle) }))
+    .filter((item) => item.fit > 0)
+    .sort((a, b) => b.fit - a.fit || a.i - b.i)
+    .slice(0, MOST_SHOWN)
+    .map((item) => item.command);
+}
 
 export function CommandPalette() {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const all = useRef<Command[]>([]);
+  const [all, setAll] = useState<Command[]>([]);
   const dialog = useRef<HTMLDialogElement>(null);
   const open = paletteOpen.value;
   useEffect(() => {
     if (!open) return;
-    all.current = sources.flatMap((source) => source());
+    setAll(sources.flatMap((source) => source()));
     setTyped('');
     setAt(0);
     dialog.current?.showModal();
@@ -45,18 +89,14 @@ export function CommandPalette() {
   });
   if (!open) return null;
   const needle = typed.trim().toLowerCase();
-  const found = all.current
-    .map((command, i) => ({ command, i, fit: fitness(command.text, needle) }))
-    .filter((item) => item.fit > 0)
-    .sort((a, b) => (needle ? b.fit - a.fit : 0) || a.i - b.i)
-    .slice(0, MOST_SHOWN)
-    .map((item) => item.command);
+  const found = needle === '' ? firstCommands(all) : matching(all, needle);
   const close = () => {
     paletteOpen.value = false;
   };
   const run = (command: Command | undefined) => {
     if (!command) return;
     close();
+    remember(command);
     command.run();
   };
   return (

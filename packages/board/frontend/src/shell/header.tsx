@@ -1,7 +1,8 @@
 /** The header of every page: tabs, the title of the board, the command palette, the live indicator, the theme. */
 import { address, goTo } from '../address/url_state.ts';
 import { Icon, type IconName } from '../controls/icons.tsx';
-import { meta, problems } from '../state/catalogue.ts';
+import { meta, seriousProblems } from '../state/catalogue.ts';
+import { isSmall, runsOpen } from '../state/small_screen.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { nextTheme, type Theme, theme } from '../style/theme.ts';
 import { paletteOpen } from './command_palette.tsx';
@@ -11,12 +12,24 @@ import { type Page, pages } from './pages.ts';
 export function Header({ shown }: { shown: Page }) {
   return (
     <header class="header">
+      {isSmall.value && shown.runs && (
+        <button
+          type="button"
+          aria-label="Runs"
+          aria-expanded={runsOpen.value}
+          onClick={() => {
+            runsOpen.value = true;
+          }}
+        >
+          <Icon name="menu" />
+        </button>
+      )}
       <strong class="logo">
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <path d="M1 5c3 0 3 6 7 6s4-6 7-6" />
           <path d="M1 11c3 0 3-6 7-6s4 6 7 6" />
         </svg>
-        Headrace
+        {!isSmall.value && 'Headrace'}
       </strong>
       <nav class="tabs" aria-label="Pages">
         {pages.map((p) => (
@@ -34,8 +47,10 @@ export function Header({ shown }: { shown: Page }) {
             }}
           >
             {p.title}
-            {p.id === 'problems' && problems.value.length > 0 && (
-              <span class="count">{problems.value.length}</span>
+            {p.id === 'problems' && seriousProblems.value.length > 0 && (
+              <span class="count" title="Errors and warnings">
+                {seriousProblems.value.length}
+              </span>
             )}
           </a>
         ))}
@@ -45,12 +60,17 @@ export function Header({ shown }: { shown: Page }) {
       <button
         type="button"
         class="palette-button"
+        aria-label={isSmall.value ? 'Go to' : undefined}
         onClick={() => {
           paletteOpen.value = true;
         }}
       >
         <Icon name="search" />
-        Go to <kbd>Ctrl K</kbd>
+        {!isSmall.value && (
+          <>
+            Go to <kbd>Ctrl K</kbd>
+          </>
+        )}
       </button>
       <LiveIndicator />
       <ThemeButton />

@@ -6,9 +6,11 @@ import '../style/notice.css';
 import '../style/inspector.css';
 import '../style/step_cursor_bar.css';
 import '../style/dialogs.css';
+import '../style/small_screen.css';
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { page } from '../address/url_state.ts';
+import { Drawer } from '../controls/drawer.tsx';
 import { ErrorBoundary } from '../controls/error_boundary.tsx';
 import { lazy } from '../controls/lazy.tsx';
 import { Splitter } from '../controls/splitter.tsx';
@@ -17,6 +19,7 @@ import { RunTable } from '../runs/table/run_table.tsx';
 import { failure, loaded, meta } from '../state/catalogue.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import { onServerRestart } from '../state/server.ts';
+import { isSmall, runsOpen } from '../state/small_screen.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { Banners } from './banners.tsx';
 import './builtin_commands.ts';
@@ -69,6 +72,11 @@ function NoServer({ why }: { why: string }) {
   );
 }
 
+function closeDetails(): void {
+  inspectedRun.value = null;
+  inspectedTag.value = null;
+}
+
 /** The page between the table of runs and the details. */
 function Panels({ shown }: { shown: Page }) {
   const Shown = views.get(shown.id)!;
@@ -82,7 +90,12 @@ function Panels({ shown }: { shown: Page }) {
   });
   return (
     <div class="middle">
-      {withRuns && !narrow.value && (
+      {withRuns && isSmall.value && runsOpen.value && (
+        <Drawer side="left" label="Runs" close={() => (runsOpen.value = false)}>
+          <RunTable />
+        </Drawer>
+      )}
+      {withRuns && !isSmall.value && !narrow.value && (
         <>
           <div class="side" ref={left}>
             <RunTable />
@@ -95,7 +108,12 @@ function Panels({ shown }: { shown: Page }) {
           <Shown />
         </ErrorBoundary>
       </main>
-      {withInspector && (
+      {withInspector && isSmall.value && (
+        <Drawer side="right" label="Details" close={closeDetails} hasClose>
+          <Inspector />
+        </Drawer>
+      )}
+      {withInspector && !isSmall.value && (
         <>
           <Splitter width={inspectorWidth} side="right" label="Width of the details" />
           <div class="side" ref={right}>

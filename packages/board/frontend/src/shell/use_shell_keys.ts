@@ -4,7 +4,7 @@ import { goTo } from '../address/url_state.ts';
 import { paletteOpen } from './command_palette.tsx';
 import { keysOpen } from './keyboard_shortcuts.ts';
 import { pages } from './pages.ts';
-import { narrow } from './panel_widths.ts';
+import { toggleRuns } from './panel_widths.ts';
 
 export function useShellKeys(): void {
   useEffect(() => {
@@ -12,7 +12,7 @@ export function useShellKeys(): void {
       const command = event.ctrlKey || event.metaKey;
       const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as Element)?.tagName ?? '');
       if (command && event.key.toLowerCase() === 'k') paletteOpen.value = !paletteOpen.value;
-      else if (command && event.key.toLowerCase() === 'b') narrow.value = !narrow.value;
+      else if (command && event.key.toLowerCase() === 'b') toggleRuns();
       else if (event.altKey && /^[1-9]$/.test(event.key) && pages[Number(event.key) - 1]) {
         goTo(pages[Number(event.key) - 1]!.id);
       } else if (event.key === '/' && !isTyping && !command) {

@@ -13,6 +13,8 @@ export const runs = signal<Run[]>([]);
 export const tags = signal<Tag[]>([]);
 export const series = signal<Series[]>([]);
 export const problems = signal<Problem[]>([]);
+/** Errors and warnings; notes are no cause for alarm. */
+export const seriousProblems = computed(() => problems.value.filter(({ severity }) => severity !== 'note'));
 /** False until the first response: an empty logdir and one not yet read are different screens. */
 export const loaded = signal(false);
 export const failure = signal<string | null>(null);

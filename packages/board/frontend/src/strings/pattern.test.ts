@@ -51,3 +51,9 @@ test('a pattern from the start does not match further in', () => {
   assert.equal(patternOf('oss', { fromStart: true }).test('loss'), false);
   assert.equal(patternOf('loss|acc', { fromStart: true }).test('accuracy'), true);
 });
+
+test('the reason of a wrong pattern quotes the pattern as it was written', () => {
+  for (const ignoreCase of [false, true]) {
+    assert.match(patternOf('loss(', { ignoreCase }).error!, /missing closing \): `loss\(`/);
+  }
+});

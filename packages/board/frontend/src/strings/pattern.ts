@@ -73,5 +73,5 @@ function compiled(source: string, { ignoreCase, fromStart }: PatternOptions): Pa
 /** "error parsing regexp: missing closing ): `(`" without what everyone knows. */
 function reason(error: unknown): string {
   const text = messageOf(error);
-  return text.replace(/^error parsing regexp: /, '');
+  return text.replace(/^error parsing regexp: /, '').replace('`(?i)', '`'); // the flag is ours
 }

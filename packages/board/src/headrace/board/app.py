@@ -27,6 +27,7 @@ from headrace.board.panels.tensors import TensorsPanel
 from headrace.board.panels.text import TextPanel
 from headrace.board.panels.traces import TracesPanel
 from headrace.board.web import static_files
+from headrace.board.web.error_pages import error_page, wants_page
 from headrace.board.web.responses import error_response
 from headrace.board.web.security import MAX_UPLOAD_BYTES, Access, enforce_access
 
@@ -116,4 +117,5 @@ def _register_error_handlers(app: Flask) -> None:
 
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
-        return error_response(error.code or 500, error.description or error.name)
+        status, why = error.code or 500, error.description or error.name
+        return (error_page(status, why) if wants_page() else None) or error_response(status, why)

@@ -85,7 +85,7 @@ def _access(options: argparse.Namespace, token: str | None, port: int) -> Access
     if not every_address and not is_loopback(options.host):
         own = f"[{options.host}]" if ":" in options.host else options.host
         hosts.append(f"{own}:{port}")
-    return Access(frozenset(hosts), port=port, token=token, any_host=any_host)
+    return Access(frozenset(hosts), token=token, any_host=any_host)
 
 
 def _serve_until_interrupted(server: BoardServer) -> None:

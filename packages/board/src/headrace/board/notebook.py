@@ -76,7 +76,7 @@ def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None 
                 if url is None:
                     # The notebook has another origin: it may only frame the board.
                     frames = ("http://localhost:*", "http://127.0.0.1:*")
-                    access = Access(port=port, frames=frames)
+                    access = Access(frames=frames)
                     shown = address("127.0.0.1", port)
                 else:
                     token = new_token()

@@ -26,7 +26,7 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def new_layout(page: Any) -> Any:
     settled(page)
-    page.get_by_role("button", name="export").click()
+    page.get_by_role("button", name="view", exact=True).click()
     page.get_by_role("menuitem", name="New layout of charts").click()
     page.get_by_label("Filter tags").fill("layout")
     form = page.locator(".layout-editor")

@@ -297,7 +297,7 @@ def test_a_layout_of_the_log_is_drawn_changed_and_kept(
     page.get_by_role("menuitem", name="Edit the layout").click()
     page.get_by_label("Title of the chart").first.fill("only accuracy")
     page.get_by_label("Patterns of tags").first.fill("train/acc")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     assert until(lambda: [c["tag"] for c in curves("/0/0") or []] == ["train/accuracy"])
     kept = tmp_path / "state.json"
     assert until(lambda: kept.exists() and "only accuracy" in kept.read_text())

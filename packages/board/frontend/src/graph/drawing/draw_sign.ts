@@ -4,6 +4,9 @@ import type { Brush } from './brush.ts';
 /** The scale from which the signs are drawn, and can be hit. */
 export const SIGNS = 0.55;
 
+/** What a label leaves free at the right of a closed box: the sign, and a gap before it. */
+export const SIGN_ROOM = 24;
+
 export function drawSign(brush: Brush, x: number, y: number, open: boolean): void {
   const { s } = brush;
   s.strokeStyle = brush.job.inks.soft;

@@ -4,9 +4,12 @@ import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
 import { CONST, GROUP, SERIES } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';
-import { drawSign, SIGNS } from './draw_sign.ts';
+import { drawSign, SIGN_ROOM, SIGNS } from './draw_sign.ts';
 import { fitText } from './fit_text.ts';
 import type { DrawJob } from './surface.ts';
+
+/** A label of weight 500 is wider than it was measured, by about this factor. */
+const BOLDER = 1.05;
 
 export function drawWords(
   brush: Brush,
@@ -21,7 +24,8 @@ export function drawWords(
   const { model, inks } = brush.job;
   const isGroup = kind === GROUP || kind === SERIES;
   const toggle = isGroup && k >= SIGNS;
-  const room = w - (isGroup ? 14 : 16) - (toggle ? 18 : 0) + (k < 0.6 ? 6 : 0);
+  // Labels of groups are bolder than what was measured, and end before the sign that opens the group.
+  const room = toggle ? (w - 10 - SIGN_ROOM) / BOLDER : w - (isGroup ? 14 : 16) + (k < 0.6 ? 6 : 0);
   const label = brush.job.label(item);
   // When zoomed out, text keeps a readable size while it fits, then shrinks, then is cut.
   const full = brush.job.textWidth(label) / 12;
@@ -44,7 +48,8 @@ export function drawWords(
   if (two) {
     brush.setFont(9.5);
     s.fillStyle = inks.soft;
-    s.fillText(subtitle(brush.job, item, kind), tx, middle + 8);
+    const below = subtitle(brush.job, item, kind);
+    s.fillText(fitText(below, (room * 12) / 9.5, brush.job.textWidth), tx, middle + 8);
   } else if (card) {
     // When zoomed in: op, output shape and device; text grows less than boxes do.
     const small = Math.min(6.5, Math.max(3.8, 11 / k));

@@ -58,7 +58,7 @@ export class ViewLayout {
     const text = labelWidth(this.label(item), this.measure);
     let size: [number, number];
     if (item >= this.model.total) size = [Math.max(96, text + 68), GROUP_HEIGHT + 4];
-    else if (this.model.isGroup(item)) size = [Math.max(84, text + 42), GROUP_HEIGHT];
+    else if (this.model.isGroup(item)) size = [Math.max(84, 1.05 * text + 36), GROUP_HEIGHT];
     else if (this.model.opName(item) === 'Const') size = [Math.max(44, text + 22), CONST_HEIGHT];
     else size = [Math.max(56, text + 30), OP_HEIGHT];
     size[0] = Math.round(size[0]);

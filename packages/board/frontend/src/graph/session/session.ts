@@ -1,5 +1,6 @@
 /** One open graph: its model, its view, the worker that lays it out, and the scene that is drawn. */
 import { batch, effect, type Signal, signal, untracked } from '@preact/signals';
+import { beginStep } from '../../address/url_state.ts';
 import type { Column } from '../../api/columns.ts';
 import { startWorker } from '../../browser/workers.ts';
 import { selectedNode } from '../../state/selection.ts';
@@ -171,6 +172,7 @@ export class Session {
 
   /** Opens the groups around an item, selects it, and moves the camera to it. */
   goTo(item: number): void {
+    beginStep();
     batch(() => {
       this.select(item);
       this.lookAt = { item, whole: false };
@@ -182,6 +184,7 @@ export class Session {
   /** Shows an edited view. */
   apply(edit: ViewEdit | null): void {
     if (!edit) return;
+    beginStep();
     this.anchor = edit.anchor;
     if (edit.lookAt) this.lookAt = edit.lookAt;
     if (edit.select !== undefined) this.select(edit.select);

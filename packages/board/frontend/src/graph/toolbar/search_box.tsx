@@ -12,7 +12,12 @@ export function SearchBox({
   session: Session;
   input: { current: HTMLInputElement | null };
 }) {
-  const [outcome, setOutcome] = useState<{ found: number[]; count: number; text: string } | null>(null);
+  const [outcome, setOutcome] = useState<{
+    found: number[];
+    count: number;
+    text: string;
+    wrong?: boolean;
+  } | null>(null);
   const [at, setAt] = useState(0);
   const [open, setOpen] = useState(false);
   const turn = useRef(0);
@@ -29,7 +34,7 @@ export function SearchBox({
     setOutcome(
       result.kind === 'found'
         ? { found: result.found, count: result.count, text: result.count === 0 ? 'No name matches.' : '' }
-        : { found: [], count: 0, text: result.text },
+        : { found: [], count: 0, text: result.text, wrong: true },
     );
   };
   const go = (i: number) => {
@@ -52,6 +57,7 @@ export function SearchBox({
         placeholder="Find ops and groups: regular expression  ( / )"
         aria-label="Find ops and groups by a regular expression"
         spellcheck={false}
+        aria-invalid={outcome?.wrong === true}
         onFocus={() => session.search.warm()}
         onInput={(event) => void run(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -71,7 +77,14 @@ export function SearchBox({
       />
       {open && outcome && (
         <div class="g-search-found">
-          {outcome.text !== '' && <p class="g-quiet-text">{outcome.text}</p>}
+          {outcome.text !== '' && (
+            <p
+              class={outcome.wrong ? 'g-quiet-text g-wrong' : 'g-quiet-text'}
+              role={outcome.wrong ? 'alert' : undefined}
+            >
+              {outcome.text}
+            </p>
+          )}
           {outcome.count > 0 && (
             <p class="g-quiet-text">
               {count(outcome.count)} found

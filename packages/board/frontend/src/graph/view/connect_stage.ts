@@ -1,6 +1,5 @@
 /** Connects the canvas of a graph with its session and with the address. */
 import { computed, effect, untracked } from '@preact/signals';
-import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
 import { inks, paintTheme } from '../canvas/canvas_theme.ts';
 import { Stage, type StageContent } from '../canvas/stage.ts';
@@ -13,6 +12,7 @@ import { cameraInUrl, colourMode, tracing } from '../session/address.ts';
 import type { Session } from '../session/session.ts';
 import type { LookAt } from '../session/view_edits.ts';
 import { fitClear } from './fit_clear.ts';
+import { hoverText } from './hover_text.ts';
 
 const MOVE_MS = 220;
 /** The address follows the camera once it has rested for this long. */
@@ -50,7 +50,7 @@ export function connectStage(
     },
     hover: (index) => {
       const item = index < 0 ? undefined : session.scene.peek()?.scene.item[index];
-      canvas.title = item === undefined ? '' : safeText(session.nameOfItem(item));
+      canvas.title = item === undefined ? '' : hoverText(session, item);
     },
     menu: (item) => session.select(item),
     moved: (camera) => {
@@ -156,9 +156,22 @@ function followScene(session: Session, stage: Stage): () => void {
       stage.camera = cameraInUrl.peek() ?? fitClear(scene, stage);
       stage.show(scene, null);
       stage.touch();
+      fitAgain(session, stage);
       if (lookAt && !cameraInUrl.peek()) look(session, stage, scene, lookAt);
     });
   });
+}
+
+/** Fits the first picture once the legend is there, unless the reader has moved it by then. */
+function fitAgain(session: Session, stage: Stage): void {
+  const { camera } = stage;
+  if (cameraInUrl.peek()) return;
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      const scene = session.scene.peek();
+      if (scene && stage.camera === camera) stage.jump(fitClear(scene, stage));
+    }),
+  );
 }
 
 /** Moves the camera to an item: to the whole graph while that stays readable, else to the item alone. */

@@ -5,6 +5,7 @@ import type { Session } from '../session/session.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { connectStage } from './connect_stage.ts';
 import { fitAll } from './fit_clear.ts';
+import { FoldedLegend } from './folded_legend.tsx';
 import { onKey } from './graph_keys.ts';
 import { exposeGraph } from './graph_probe.ts';
 import { GraphTree, itemId } from './graph_tree.tsx';
@@ -63,7 +64,9 @@ export function GraphView({
       </div>
       <Breadcrumb session={session} stage={stage} />
       <div class="g-corner g-left-corner">
-        <Legend session={session} />
+        <FoldedLegend>
+          <Legend session={session} />
+        </FoldedLegend>
       </div>
       <div class="g-corner g-right-corner">
         <div class="g-zoom-buttons">

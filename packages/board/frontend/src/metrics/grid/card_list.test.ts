@@ -4,11 +4,13 @@ import '../../testing/page_stub.ts';
 import type { Kind, Run, Tag } from '../../api/types.ts';
 
 const { loaded, runs, series, tags } = await import('../../state/catalogue.ts');
-const { cardCount, filterError, matchedCount, sections } = await import('./card_list.ts');
+const { cardCount, emptyCount, filterError, matchedCount, sections } = await import('./card_list.ts');
+const { runChoice } = await import('../../state/selection.ts');
+const { everyRun, only } = await import('../../state/run_choice.ts');
 const { dropCard } = await import('./drop_card.ts');
 const { isOnRight, removeOverlay, setAxis } = await import('../../scalars/settings/overlays.ts');
 const { removeCustomChart } = await import('../../scalars/settings/custom_charts.ts');
-const { kindFilter, tagFilter } = await import('./grid_address.ts');
+const { kindFilter, showsEmpty, tagFilter } = await import('./grid_address.ts');
 const { customCharts, overlays } = await import('../../scalars/settings/chart_settings.ts');
 const { pinnedCards } = await import('../../cards/card_address.ts');
 const { cardKinds } = await import('../../card_kinds.ts');
@@ -107,6 +109,7 @@ test('pinned cards and users’ charts are not counted twice', () => {
 
 test('cards are filtered by kind and by pattern, and a wrong pattern hides nothing', () => {
   tags.value = [...tags.value, tag('picture', 50, 'image')];
+  series.value = [...series.value, { tag: 50, run: 0, n: 1 } as (typeof series.value)[number]];
   kindFilter.value = 'image';
   assert.deepEqual(
     cards().map((one) => one.name),
@@ -124,4 +127,22 @@ test('cards are filtered by kind and by pattern, and a wrong pattern hides nothi
       .sort(),
     ['a', 'loss'],
   );
+});
+
+test('cards without data of the chosen runs are hidden and counted', () => {
+  runs.value = [0, 1].map((id) => ({ id, name: `run${id}`, segments: 1 }) as Run);
+  series.value = [...series.value, { tag: 1, run: 1, n: 3 } as (typeof series.value)[number]];
+  overlays.value = [];
+  assert.deepEqual([cards().length, emptyCount.value], [HOSTILE.length, 0]);
+  runChoice.value = only(['run1']);
+  assert.deepEqual(
+    cards().map((one) => one.name),
+    [HOSTILE[1]],
+  );
+  assert.equal(emptyCount.value, HOSTILE.length - 1);
+  assert.equal(cardCount.value, HOSTILE.length);
+  showsEmpty.value = true;
+  assert.equal(cards().length, HOSTILE.length);
+  showsEmpty.value = false;
+  runChoice.value = everyRun;
 });

@@ -7,12 +7,12 @@ import { pinnedCards } from '../../cards/card_address.ts';
 import { cardKinds, kindOf } from '../../cards/registry.ts';
 import { isUserLayout, layouts, layoutTag } from '../../custom/layouts.ts';
 import { nameFilter } from '../../runs/run_query.ts';
-import { visibleRuns } from '../../runs/visible_runs.ts';
+import { visibleRunIds, visibleRuns } from '../../runs/visible_runs.ts';
 import { overlays } from '../../scalars/settings/chart_settings.ts';
 import { customCards, scalarTags } from '../../scalars/settings/custom_charts.ts';
 import { parseOverlay } from '../../scalars/settings/overlay_items.ts';
 import { loaded, seriesByTag, tags } from '../../state/catalogue.ts';
-import { kindFilter, tagFilter } from './grid_address.ts';
+import { kindFilter, showsEmpty, tagFilter } from './grid_address.ts';
 import { type Section, sectionsOf } from './tag_tree.ts';
 
 export type CardLeaf = CardSpec & { name: string };
@@ -86,13 +86,35 @@ const filtered = computed(() => {
   return everyCard.value.filter((card) => (kind === '' || card.kind === kind) && matches(subject(card.name)));
 });
 
+/** Whether a card of one tag shows something of a chosen run. */
+function hasData(card: CardLeaf): boolean {
+  if (card.run || isUserLayout(card.tag)) return true;
+  const chosen = visibleRunIds.value;
+  return [card.tag, ...card.overlays].some((tag) =>
+    (seriesByTag.value.get(tag.id) ?? []).some((one) => chosen.has(one.run)),
+  );
+}
+
+const split = computed(() => {
+  const withData: CardLeaf[] = [];
+  let without = 0;
+  for (const card of filtered.value) {
+    if (hasData(card)) withData.push(card);
+    else without++;
+  }
+  return { shown: showsEmpty.value ? filtered.value : withData, without };
+});
+
+/** The cards that match the filter and have no data of the chosen runs. */
+export const emptyCount = computed(() => split.value.without);
+
 /** The error of the filter; null: it is valid. */
 export const filterError = computed(() => filter.value?.error ?? null);
 
 /** The sections of the page: what is pinned, custom charts, then the folders of tags. */
 export const sections = computed<Section<CardLeaf>[]>(() => {
   const kinds = cardKinds().map((kind) => kind.kind);
-  const all = sectionsOf(filtered.value, kinds);
+  const all = sectionsOf(split.value.shown, kinds);
   const custom = customCards(overlaysOf).map((card) => ({ ...card, name: card.tag.name }));
   if (custom.length > 0)
     all.unshift({ path: CUSTOM, title: 'Your charts', depth: 0, count: custom.length, cards: custom });

@@ -1,5 +1,5 @@
 /** Which cards the Metrics page shows, and how it lays them out; part of the address. */
-import { list, number, text } from '../../address/url_codec.ts';
+import { flag, list, number, text } from '../../address/url_codec.ts';
 import { urlSignal } from '../../address/url_state.ts';
 
 /** Regular expression, or letters in order; "" shows every tag. */
@@ -10,5 +10,7 @@ export const scrolled = urlSignal('top', number, 0);
 export const cardWidth = urlSignal('w', number, 380);
 /** Paths of folders that are shut. */
 export const shutFolders = urlSignal<string[]>('shut', list, []);
+/** Whether cards without data of the chosen runs are shown too. */
+export const showsEmpty = urlSignal('empty', flag, false);
 /** Only cards of one kind; "" is all. */
 export const kindFilter = urlSignal('kind', text, '');

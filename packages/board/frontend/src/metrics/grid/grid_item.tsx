@@ -1,5 +1,6 @@
 /** An item of the grid: a heading or a card. */
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { beginStep } from '../../address/url_state.ts';
 import { FRAME_HEIGHT, FRAME_WIDTH } from '../../cards/card.ts';
 import { toggled } from '../../cards/card_address.ts';
 import { Icon } from '../../controls/icons.tsx';
@@ -30,11 +31,20 @@ export function HeadingItem({ item }: { item: Placed }) {
         class="heading-button"
         aria-expanded={!isShut}
         onClick={() => {
+          beginStep();
           shutFolders.value = toggled(shutFolders.value, item.id);
         }}
       >
         <Icon name={isShut ? 'right' : 'down'} />
-        <span>{safeText(section.path === '' ? 'top level' : section.title)}</span>
+        <span>
+          {safeText(
+            section.path === ''
+              ? 'top level'
+              : item.shared
+                ? section.path.replace(/^\*.*/, section.title)
+                : section.title,
+          )}
+        </span>
         <span class="count">{section.count}</span>
       </button>
     </div>

@@ -82,3 +82,25 @@ test('tags are in their folders, and folders that hold only a folder merge', () 
   assert.ok(isInShut('train/l1', new Set(['train'])));
   assert.ok(!isInShut('train', new Set(['train'])));
 });
+
+test('short sections share a row while there are columns for them', () => {
+  const section = (path: string, n: number, more: object = {}): GridSection => ({
+    path,
+    shut: false,
+    cards: Array.from({ length: n }, (_, i) => card(`${path}${i}`, more)),
+  });
+  const placed = (sections: GridSection[], width = 1110) => {
+    const { items } = layOut(sections, width, 360); // three columns
+    return Object.fromEntries(items.map((item) => [item.id, item]));
+  };
+  const one = placed([section('a', 1), section('b', 2), section('c', 1), section('d', 3)]);
+  assert.deepEqual([one.a!.y, one.b!.y, one.c!.y], [0, 0, one.a0!.y + 200 + GAP + 4]);
+  assert.ok(one.a!.shared && one.b!.shared && !one.c!.shared && !one.d!.shared);
+  assert.ok(one.a!.x + one.a!.width < one.b!.x && one.b!.x === one.b0!.x);
+  assert.equal(one.c!.width, 1110);
+  assert.ok(one.d!.y > one.c0!.y + 200);
+  const other = placed([section('a', 1), section('b', 1, { large: true }), section('c', 1)]);
+  assert.ok(other.a!.y < other.b!.y && other.b!.y < other.c!.y, 'a large card has a row of its own');
+  const narrow = placed([section('a', 1), section('b', 1)], 400);
+  assert.ok(narrow.a!.y < narrow.b!.y && !narrow.a!.shared);
+});

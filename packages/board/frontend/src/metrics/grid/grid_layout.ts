@@ -24,6 +24,8 @@ export interface Placed {
   y: number;
   width: number;
   height: number;
+  /** Of a heading: there are others beside it. */
+  shared?: boolean;
 }
 
 export const HEADING_HEIGHT = 34;
@@ -35,45 +37,101 @@ export interface GridLayout {
   columns: number;
 }
 
-/** Lays out sections of cards in as many equal columns as fit. */
+/** Short sections that follow each other, side by side. */
+interface Band {
+  sections: { section: GridSection; index: number; column: number }[];
+  used: number;
+}
+
+/** A section that leaves room beside it: its cards are alike, and fewer than the columns. */
+function isShort({ shut, cards }: GridSection, columns: number): boolean {
+  return (
+    !shut &&
+    cards.length > 0 &&
+    cards.length < columns &&
+    cards.every((card) => !card.large && card.row === cards[0]!.row)
+  );
+}
+
+/** Lays out sections of cards in as many equal columns as fit; short sections share a row. */
 export function layOut(sections: GridSection[], width: number, leastWidth: number): GridLayout {
   const columns = Math.max(1, Math.floor((width + GAP) / (leastWidth + GAP)));
   const cardWidth = Math.floor((width - GAP * (columns - 1)) / columns);
   const items: Placed[] = [];
   let y = 0;
-  sections.forEach((section, index) => {
-    items.push({ kind: 'heading', id: section.path, section: index, x: 0, y, width, height: HEADING_HEIGHT });
-    y += HEADING_HEIGHT;
-    if (section.shut) return;
-    let column = 0;
-    let rowHeight = 0;
-    let row = '';
-    const endRow = () => {
-      if (column > 0) y += rowHeight + GAP;
-      column = 0;
-      rowHeight = 0;
-    };
-    for (const card of section.cards) {
-      if (card.row !== row || card.large) endRow();
-      row = card.row;
-      const height = card.large ? card.tall : card.height;
-      items.push({
-        kind: 'card',
-        id: card.id,
-        section: index,
-        x: card.large ? 0 : column * (cardWidth + GAP),
-        y,
-        width: card.large ? width : cardWidth,
-        height,
-      });
-      rowHeight = Math.max(rowHeight, height);
-      column += card.large ? columns : 1;
-      if (column >= columns) endRow();
+  let band: Band = { sections: [], used: 0 };
+  const endBand = () => {
+    const shared = band.sections.length > 1;
+    for (const { section, index, column } of band.sections) {
+      const x = column * (cardWidth + GAP);
+      const across = shared ? section.cards.length * (cardWidth + GAP) - GAP : width;
+      const heading = { kind: 'heading' as const, id: section.path, section: index, x, y };
+      items.push({ ...heading, width: across, height: HEADING_HEIGHT, ...(shared ? { shared } : {}) });
     }
-    endRow();
-    if (section.cards.length > 0) y += 4;
+    let tallest = 0;
+    for (const { section, index, column } of band.sections) {
+      section.cards.forEach(({ id, height }, i) => {
+        const x = (column + i) * (cardWidth + GAP);
+        items.push({ kind: 'card', id, section: index, x, y: y + HEADING_HEIGHT, width: cardWidth, height });
+        tallest = Math.max(tallest, height);
+      });
+    }
+    if (band.sections.length > 0) y += HEADING_HEIGHT + tallest + GAP + 4;
+    band = { sections: [], used: 0 };
+  };
+  sections.forEach((section, index) => {
+    if (isShort(section, columns)) {
+      if (band.used + section.cards.length > columns) endBand();
+      band.sections.push({ section, index, column: band.used });
+      band.used += section.cards.length;
+      return;
+    }
+    endBand();
+    y = placeSection(items, section, index, y, { columns, cardWidth, width });
   });
+  endBand();
   return { items, height: y, columns };
+}
+
+/** Places a section in rows of its own. Returns: where the next one begins. */
+function placeSection(
+  items: Placed[],
+  section: GridSection,
+  index: number,
+  top: number,
+  { columns, cardWidth, width }: { columns: number; cardWidth: number; width: number },
+): number {
+  let y = top;
+  items.push({ kind: 'heading', id: section.path, section: index, x: 0, y, width, height: HEADING_HEIGHT });
+  y += HEADING_HEIGHT;
+  if (section.shut) return y;
+  let column = 0;
+  let rowHeight = 0;
+  let row = '';
+  const endRow = () => {
+    if (column > 0) y += rowHeight + GAP;
+    column = 0;
+    rowHeight = 0;
+  };
+  for (const card of section.cards) {
+    if (card.row !== row || card.large) endRow();
+    row = card.row;
+    const height = card.large ? card.tall : card.height;
+    items.push({
+      kind: 'card',
+      id: card.id,
+      section: index,
+      x: card.large ? 0 : column * (cardWidth + GAP),
+      y,
+      width: card.large ? width : cardWidth,
+      height,
+    });
+    rowHeight = Math.max(rowHeight, height);
+    column += card.large ? columns : 1;
+    if (column >= columns) endRow();
+  }
+  endRow();
+  return section.cards.length > 0 ? y + 4 : y;
 }
 
 /** The items that touch the stretch from top to bottom; items are in order of y. */

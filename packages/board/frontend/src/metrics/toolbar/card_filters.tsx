@@ -1,4 +1,6 @@
 /** The filters of the cards: by the names of their tags, and by kind. */
+import { useRef } from 'preact/hooks';
+import { beginStep } from '../../address/url_state.ts';
 import type { Kind } from '../../api/types.ts';
 import { Icon } from '../../controls/icons.tsx';
 import { safeText } from '../../strings/safe_text.ts';
@@ -7,10 +9,11 @@ import { kindFilter, tagFilter } from '../grid/grid_address.ts';
 
 export function TagFilter() {
   const wrong = filterError.value;
+  const begun = useRef(false);
   return (
     <div
-      class={`search${wrong ? ' wrong' : ''}`}
-      title={safeText(wrong ?? 'Letters in order, or a regular expression', 300)}
+      class={`search field-room${wrong ? ' wrong' : ''}`}
+      title="Letters in order, or a regular expression"
     >
       <Icon name="search" />
       <input
@@ -21,7 +24,13 @@ export function TagFilter() {
         placeholder="Filter tags"
         spellcheck={false}
         value={tagFilter.value}
+        aria-describedby={wrong === null ? undefined : 'tag-filter-error'}
+        onFocus={() => {
+          begun.current = false;
+        }}
         onInput={(event) => {
+          if (!begun.current) beginStep();
+          begun.current = true;
           tagFilter.value = event.currentTarget.value;
         }}
         onKeyDown={(event) => {
@@ -33,6 +42,11 @@ export function TagFilter() {
           ? `${matchedCount.value} of ${cardCount.value}`
           : cardCount.value || ''}
       </span>
+      {wrong !== null && (
+        <p class="field-error" id="tag-filter-error" role="alert">
+          {safeText(wrong, 300)}
+        </p>
+      )}
     </div>
   );
 }

@@ -25,8 +25,15 @@ export function NewChart() {
   const { ok, message } = found(text);
   return (
     <>
-      <button ref={button} type="button" class="tool" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <Icon name="plus" /> chart
+      <button
+        ref={button}
+        type="button"
+        class="tool"
+        title="New chart"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <Icon name="plus" /> <span class="tool-text">chart</span>
       </button>
       {open && button.current && (
         <FormLayer anchor={button.current} close={close} label="New chart">

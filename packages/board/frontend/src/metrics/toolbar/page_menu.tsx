@@ -1,4 +1,4 @@
-/** What holds for the whole page: exports, sizes of cards, folders, layouts. */
+/** What holds for the whole page: exports; sizes of cards, folders, layouts. */
 
 import { orders, tooltipOrder } from '../../charts/tooltip.tsx';
 import { Icon } from '../../controls/icons.tsx';
@@ -11,7 +11,7 @@ import { counted } from '../../units/numbers.ts';
 import { sections } from '../grid/card_list.ts';
 import { cardWidth, shutFolders } from '../grid/grid_address.ts';
 
-export function PageMenu() {
+export function ExportMenu() {
   const shown = sections.value.flatMap((section) =>
     section.cards.flatMap((card) =>
       card.kind === 'scalar' ? [...(card.custom?.tags ?? [card.tag]), ...card.overlays] : [],
@@ -20,6 +20,19 @@ export function PageMenu() {
   const ids = [...new Set(shown.map((tag) => tag.id))];
   const drawn = visibleRuns.value;
   const what = `${counted(ids.length, 'tag')} of ${counted(drawn.length, 'run')}`;
+  const items =
+    ids.length > 0 && drawn.length > 0
+      ? pointDownloads('scalars', what, ids, drawn)
+      : [{ text: 'No scalars are shown', off: true }];
+  return (
+    <Menu label="Export the scalars that are shown" items={items}>
+      <Icon name="download" />
+      <span class="tool-text">export</span>
+    </Menu>
+  );
+}
+
+export function ViewMenu() {
   const folders = sections.value.map((section) => section.path);
   const size = (text: string, width: number) => ({
     text,
@@ -30,9 +43,8 @@ export function PageMenu() {
   });
   return (
     <Menu
-      label="Export and layout"
+      label="Sizes of cards, folders, layouts"
       items={[
-        ...(ids.length > 0 && drawn.length > 0 ? [...pointDownloads('scalars', what, ids, drawn), null] : []),
         size('Small cards', 280),
         size('Medium cards', 380),
         size('Large cards', 560),
@@ -64,8 +76,8 @@ export function PageMenu() {
         },
       ]}
     >
-      <Icon name="download" />
-      export
+      <Icon name="layout" />
+      <span class="tool-text">view</span>
     </Menu>
   );
 }

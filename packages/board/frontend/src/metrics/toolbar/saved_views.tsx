@@ -43,7 +43,7 @@ export function ViewsMenu() {
   return (
     <Menu label="Saved views" items={items}>
       <Icon name="bookmark" />
-      views
+      <span class="tool-text">saved views</span>
     </Menu>
   );
 }

@@ -7,7 +7,7 @@ export function SmoothingControl() {
   const position = weight <= 0 ? 0 : 1 - (1 - weight) ** (1 / 2.5);
   return (
     <span class="field">
-      <span>smooth</span>
+      <span class="tool-text">smooth</span>
       <select
         aria-label="Kind of smoothing"
         value={smoothKind.value}

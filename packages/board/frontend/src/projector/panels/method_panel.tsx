@@ -140,7 +140,7 @@ function UmapPanel() {
   return (
     <>
       <Slider title="Neighbours" value={umapNeighbours} least={2} most={100} step={1} />
-      <Slider title="Least distance" value={umapDistance} least={0} most={1} step={0.01} />
+      <Slider title="Min distance" value={umapDistance} least={0} most={1} step={0.01} />
       <Running most={MOST_LAID_OUT.umap} />
     </>
   );

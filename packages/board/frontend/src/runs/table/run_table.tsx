@@ -1,6 +1,7 @@
 /** The table of runs: a tree of folders with boxes, or a flat list sorted by a column. */
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import '../../style/runs.css';
+import { beginStep } from '../../address/url_state.ts';
 import { Icon } from '../../controls/icons.tsx';
 import { loaded, runs } from '../../state/catalogue.ts';
 import { hoveredRun } from '../../state/selection.ts';
@@ -86,6 +87,7 @@ export function RunTable() {
 
 function RunSearch() {
   const { error } = query.value;
+  const begun = useRef(false);
   return (
     <>
       <div class={`search${error ? ' wrong' : ''}`} title={error === null ? undefined : safeText(error, 300)}>
@@ -98,7 +100,12 @@ function RunSearch() {
           placeholder="Filter: name, or acc > 0.9"
           spellcheck={false}
           value={runQuery.value}
+          onFocus={() => {
+            begun.current = false;
+          }}
           onInput={(event) => {
+            if (!begun.current) beginStep();
+            begun.current = true;
             runQuery.value = event.currentTarget.value;
           }}
           onKeyDown={(event) => {

@@ -115,10 +115,13 @@ export function styledCurves(
 ): Curve[] {
   // Where only tags differ, colours are those of tags.
   const isOfTags = parts.length > 1 && lists.every((list) => list.length <= 1);
-  return lists.flatMap((list, i) => {
+  const curves = lists.flatMap((list, i) => {
     const part = parts[i];
     return part ? list.map((curve) => styled(curve, part, i, groups, nameOf, isOfTags)) : [];
   });
+  // Dashes tell curves apart: a lone one needs none.
+  if (curves.length === 1) curves[0]!.dash = [];
+  return curves;
 }
 
 function styled(

@@ -1,6 +1,7 @@
 /** The toolbar of the Trace page: steps, colours, overlays and search. */
 import { apiUrl } from '../../api/client.ts';
 import { Menu } from '../../controls/menu.tsx';
+import { ToolSheet } from '../../controls/tool_sheet.tsx';
 import { nanosecondsText } from '../../units/nanoseconds.ts';
 import { count } from '../../units/numbers.ts';
 import {
@@ -33,10 +34,12 @@ export function Toolbar() {
       <RunChoice />
       <StepChoice />
       {header && <strong class="trace-duration">{nanosecondsText(header.duration_ns)}</strong>}
-      <CompareMenu />
-      <span class="trace-line" />
-      <ColourChoice />
-      <Overlays />
+      <ToolSheet label="Tools of the trace">
+        <CompareMenu />
+        <span class="trace-line" />
+        <ColourChoice />
+        <Overlays />
+      </ToolSheet>
       <span class="grow" />
       <FindBox />
       <button type="button" title="Fit the selection, or the step (F)" onClick={fit}>

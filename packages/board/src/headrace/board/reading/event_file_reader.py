@@ -53,8 +53,6 @@ class EventFileReader:
         self.seen = -1  # the file's size in the last pass
         self.state = MORE
         self.grew_at = time.monotonic()
-        self.growths = 0
-        self.growth_s = 0.0  # average time between two of them
         self.grew_wall = found.mtime
         self.replaced = False
         self.caught_up = False
@@ -81,12 +79,7 @@ class EventFileReader:
             if size < self.offset:
                 self.replaced = True
             self.size = size
-            now = time.monotonic()
-            between = now - self.grew_at
-            self.growth_s = between if self.growths <= 1 else 0.9 * self.growth_s + 0.1 * between
-            self.growths += 1
-            self.grew_at, self.grew_wall = now, mtime
-            self.problems.not_silent()
+            self.grew_at, self.grew_wall = time.monotonic(), mtime
 
     def read(self) -> bool:
         """Reads one pass into the store; after a system error, the file is retried later.

@@ -121,19 +121,6 @@ class FileProblems:
         """Withdraws that report."""
         self._withdraw("torn")
 
-    def silent(self, seconds: float, usual: float) -> None:
-        """Reports that a file that grew steadily has stopped growing."""
-        if "silent" not in self._reported:
-            text = (
-                f"nothing was written for {seconds:.0f} s, after writes every {usual:.1f} s:"
-                " the program has ended or hangs"
-            )
-            self._report("silent", NOTE, text)
-
-    def not_silent(self) -> None:
-        """Withdraws that report."""
-        self._withdraw("silent")
-
     def unreadable(self, what: str, why: str) -> None:
         """Reports that a file cannot be opened or read."""
         text = f"the file cannot be {what}: {why}; the board keeps trying"

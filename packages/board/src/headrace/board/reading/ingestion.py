@@ -29,9 +29,6 @@ _POLL_ALL_S = 0.25  # of all others, and of the folders
 _POLLED_FILES = 2000
 _ACTIVE_S = 60.0
 _TORN_S = 5.0
-_SILENT_S = 120.0
-_SILENT_TIMES = 20.0  # times the usual interval between two writes
-_USUAL_GROWTHS = 5
 _READERS = 2
 _LONGEST_STOP_S = 10.0
 _MISSED_WALKS = 2  # before a file counts as gone
@@ -298,7 +295,6 @@ class Ingestion:
         for file in self._file_readers.values():
             live[file.run] = live.get(file.run, False) or now - file.grew_wall < _ACTIVE_S
             self._watch_tail(file, _TORN_S)
-            _watch_silence(file)
         changed = self._index.problems.rev != before
         for run, is_live in live.items():
             if run.live != is_live:
@@ -306,12 +302,6 @@ class Ingestion:
                 changed = True
         if changed:
             self._index.touch()
-
-
-def _watch_silence(file: EventFileReader) -> None:
-    seconds = time.monotonic() - file.grew_at
-    if file.growths >= _USUAL_GROWTHS and seconds > max(_SILENT_S, _SILENT_TIMES * file.growth_s):
-        file.problems.silent(seconds, file.growth_s)
 
 
 def _is_same(old: FoundFile, new: FoundFile) -> bool:

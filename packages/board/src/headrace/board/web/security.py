@@ -18,6 +18,7 @@ from flask import Flask, Response, redirect, request
 from werkzeug.datastructures import Headers
 from werkzeug.wrappers import Response as WerkzeugResponse
 
+from headrace.board.web.error_pages import error_page, wants_page
 from headrace.board.web.json_text import dump_json
 
 MAX_BODY_BYTES = 1 << 20
@@ -46,16 +47,14 @@ class Access:
     """Who may send requests.
 
     Args:
-      hosts: host names of the board in addition to localhost and loopback addresses: `name` at any
-        port, as behind a proxy or a tunnel, or `name:port`.
-      port: the port of localhost and loopback addresses; None: any.
+      hosts: host names of the board in addition to localhost and loopback addresses, which it has
+        at any port: `name` at any port, as behind a proxy or a tunnel, or `name:port`.
       token: secret that a client must send once (`?t=TOKEN`), then as a cookie; None: no secret.
       any_host: whether to accept any Host header (`--insecure-public`, or behind your own proxy).
       frames: origins that may show the board in a frame, such as a notebook's; none by default.
     """
 
     hosts: frozenset[str] = frozenset()
-    port: int | None = None
     token: str | None = None
     any_host: bool = False
     frames: tuple[str, ...] = field(default=())
@@ -71,6 +70,9 @@ def enforce_access(app: Flask, access: Access) -> None:
         rejected = rejection(access)
         if rejected is not None:
             status, why = rejected
+            page = error_page(status, why) if wants_page() else None
+            if page is not None:
+                return page
             return Response(dump_json({"error": why}), status, content_type="application/json")
         if access.token is not None and request.path == "/" and "t" in request.args:
             return _with_cookie(access.token)
@@ -81,7 +83,7 @@ def enforce_access(app: Flask, access: Access) -> None:
         headers: Headers = response.headers
         for name, value in _HEADERS.items():
             headers.setdefault(name, value)
-        headers["Content-Security-Policy"] = policy
+        headers.setdefault("Content-Security-Policy", policy)
         headers.setdefault("Cache-Control", "no-store")
         return response
 
@@ -91,7 +93,7 @@ def rejection(access: Access) -> tuple[int, str] | None:
     if request.method not in _METHODS:
         return 405, f"{request.method} is not a method of the board"
     host = request.headers.get("Host", "")
-    if not access.any_host and not host_allowed(host, access.hosts, access.port):
+    if not access.any_host and not host_allowed(host, access.hosts):
         return 421, f"the board is not at {host[:200]!r} (see --allow-host NAME[:PORT])"
     origin = request.headers.get("Origin")
     if origin is not None and not _is_origin_of(origin, host):
@@ -109,17 +111,19 @@ def rejection(access: Access) -> tuple[int, str] | None:
     return None
 
 
-def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) -> bool:
+def host_allowed(host: str, extra: Iterable[str] = ()) -> bool:
     """Returns whether a Host header names localhost, a loopback address, or one of `extra`.
+
+    Loopback names hold at any port: SSH and editors forward a port of theirs to the board's. A page
+    of another program on this machine is kept out by its Origin, which has that program's port.
 
     Args:
       extra: `name` at any port, or `name:port`.
-      port: the port of localhost and loopback addresses; None: any.
 
-    >>> host_allowed("127.0.0.1:6006"), host_allowed("[::1]:6006"), host_allowed("evil.example")
+    >>> host_allowed("127.0.0.1:6006"), host_allowed("[::1]:8888"), host_allowed("evil.example")
     (True, True, False)
-    >>> host_allowed("localhost:8888", port=6006), host_allowed("b.org", ["b.org"], port=6006)
-    (False, True)
+    >>> host_allowed("b.org", ["b.org"]), host_allowed("b.org:81", ["b.org:80"])
+    (True, False)
     """
     requested = _name_and_port(host)
     if requested is None or not requested[0]:
@@ -130,7 +134,7 @@ def host_allowed(host: str, extra: Iterable[str] = (), port: int | None = None) 
         allowed = _name_and_port(entry)
         if allowed is not None and name == allowed[0] and allowed[1] in (None, *ports):
             return True
-    return (port is None or port in ports) and is_loopback(name)
+    return is_loopback(name)
 
 
 def is_loopback(host: str) -> bool:

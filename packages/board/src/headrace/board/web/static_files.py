@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 from importlib import resources
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, abort, request
 
 
 class FrontendMissingError(RuntimeError):
@@ -49,7 +49,7 @@ def blueprint() -> Blueprint:
 
 def _reply(name: str, immutable: bool) -> Response:
     if name not in _assets():
-        return Response('{"error":"no such file"}', 404, content_type="application/json")
+        abort(404, "no such file")
     content, media_type, etag = _assets()[name]
     if request.if_none_match.contains(etag):
         response = Response(status=304)

@@ -1,0 +1,197 @@
+"""Every page on a telephone's screen, and toolbars in one line on a laptop's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser.axe_rules import serious_violations
+from browser.lasting_page import SIZE as WIDE
+from browser.metrics_view import settled, until
+from browser.pages.test_access import READY, open_page
+from fixtures import graphs, media_logs, traces
+from fixtures.embeddings import write_pytorch_projector
+
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto.event_pb2 import Event
+
+SMALL = {"width": 390, "height": 844}
+LAPTOP = {"width": 1366, "height": 768}
+
+# Texts and controls that another element covers where a finger would touch them.
+_COVERED = """
+() => [...document.querySelectorAll('#board :is(button, input, select, a, h1, h2, h3)')]
+.filter((e) => {
+  const r = e.getBoundingClientRect();
+  const [x, y] = [r.left + r.width / 2, r.top + r.height / 2];
+  if (r.width < 2 || x < 0 || y < 0 || x > innerWidth || y > innerHeight) return false;
+  if (e.closest('.hidden-for-the-eye, .skip')) return false;
+  for (let up = e.parentElement; up; up = up.parentElement) {
+    const s = getComputedStyle(up);
+    const b = up.getBoundingClientRect();
+    if (s.visibility === 'hidden' || s.opacity === '0') return false;
+    const outside = x < b.left || x > b.right || y < b.top || y > b.bottom;
+    if (s.overflow !== 'visible' && outside) return false;
+  }
+  const top = document.elementFromPoint(x, y);
+  return top && top !== e && !e.contains(top) && !top.contains(e);
+}).map((e) => `${e.tagName} ${e.ariaLabel ?? e.textContent.slice(0, 30)}`)
+"""
+# What is not in the window and cannot be scrolled into it.
+_CUT = """
+() => [...document.querySelectorAll('#board :is(button, input, select, a, h1, h2, h3, p)')]
+.filter((e) => {
+  const r = e.getBoundingClientRect();
+  if (r.width < 2 || r.right <= innerWidth + 1 || e.closest('.hidden-for-the-eye')) return false;
+  for (let up = e.parentElement; up; up = up.parentElement) {
+    if (/auto|scroll/.test(getComputedStyle(up).overflowX)) return false;
+  }
+  return true;
+}).map((e) => `${e.tagName} ${e.ariaLabel ?? e.textContent.slice(0, 30)}`)
+"""
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    media_logs.write_demo(folder / "demo")
+    with EventFileWriter(folder / "graph") as writer:
+        writer.write(Event(wall_time=1.0, graph_def=graphs.small().SerializeToString()))
+    traces.write_log(folder / "trace", {3: traces.two_tasks().SerializeToString()}, losses=5)
+    media_logs.write_sweep(folder / "sweep", 4)
+    write_pytorch_projector(folder / "points", rows=60, dims=4)
+    return folder
+
+
+@pytest.fixture
+def small(page: Any) -> Iterator[Any]:
+    page.set_viewport_size(SMALL)
+    yield page
+    page.set_viewport_size(WIDE)
+
+
+@pytest.mark.parametrize("name", [name for name in READY if name != "problems"])
+def test_a_page_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], logdir: Path, name: str
+) -> None:
+    open_page(small, board_server(logdir).url, name)
+    until(lambda: small.evaluate(_COVERED) == [], 3)  # menus and pictures come to rest
+    assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
+    assert small.evaluate("document.body.scrollWidth") == SMALL["width"]
+    assert small.evaluate(_CUT) == []
+    assert small.evaluate(_COVERED) == []
+
+
+def test_the_problems_page_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], logdir: Path
+) -> None:
+    small.goto(board_server(logdir).url + "#/problems")
+    small.locator("#page :is(.problems-list, .all-well)").wait_for()
+    assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
+    assert small.evaluate(_CUT) == []
+
+
+def test_runs_and_details_are_drawers_on_a_small_screen(
+    small: Any, board_server: Callable[..., Any], logdir: Path
+) -> None:
+    open_page(small, board_server(logdir).url, "metrics")
+    runs = small.get_by_role("dialog", name="Runs")
+    assert runs.count() == 0 and small.get_by_role("tree", name="Runs").count() == 0
+    small.get_by_role("button", name="Runs", exact=True).click()
+    runs.wait_for()
+    assert serious_violations(small) == []
+    runs.get_by_role("treeitem", name="trace").get_by_role("checkbox").first.click()
+    small.keyboard.press("Escape")
+    assert until(lambda: runs.count() == 0)
+    assert until(lambda: "runs=not" in small.evaluate("location.hash"))
+    card = small.get_by_role("article").first
+    card.get_by_role("button", name="Menu of the card").click()
+    small.get_by_role("menuitem", name="Details").click()
+    details = small.get_by_role("dialog", name="Details")
+    details.wait_for()
+    small.mouse.click(20, 500)  # beside it
+    assert until(lambda: details.count() == 0)
+
+
+@pytest.mark.parametrize(
+    "name, role, tool",
+    [
+        ("metrics", "slider", "Smoothing"),
+        ("graph", "combobox", "Colour"),
+        ("trace", "combobox", "Colour"),
+        ("hparams", "combobox", "Value of a metric"),
+    ],
+)
+def test_tools_are_a_sheet_on_a_small_screen(
+    small: Any, board_server: Callable[..., Any], logdir: Path, name: str, role: Any, tool: str
+) -> None:
+    open_page(small, board_server(logdir).url, name)
+    assert small.get_by_role(role, name=tool).count() == 0
+    small.get_by_role("button", name="Tools", exact=True).click()
+    sheet = small.get_by_role("dialog", name="Tools of")
+    sheet.wait_for()
+    assert serious_violations(small) == []
+    assert sheet.get_by_role(role, name=tool).is_visible()
+    box = sheet.bounding_box()
+    assert box and box["x"] == 0 and box["width"] == SMALL["width"]
+    assert round(box["y"] + box["height"]) == SMALL["height"]
+    sheet.get_by_role("button", name="Close").click()
+    assert until(lambda: sheet.count() == 0)
+
+
+def test_the_details_of_a_graph_are_a_drawer_on_a_small_screen(
+    small: Any, board_server: Callable[..., Any], logdir: Path
+) -> None:
+    open_page(small, board_server(logdir).url, "graph")
+    inspector = small.get_by_role("complementary", name="Inspector")
+    assert inspector.count() == 0
+    small.get_by_role("button", name="Details").click()
+    inspector.wait_for()
+    small.keyboard.press("Escape")
+    assert until(lambda: inspector.count() == 0)
+
+
+@pytest.mark.parametrize("name", ["metrics", "graph", "trace", "hparams"])
+def test_a_toolbar_is_one_line_on_a_laptop(
+    page: Any, board_server: Callable[..., Any], logdir: Path, name: str
+) -> None:
+    page.set_viewport_size(LAPTOP)
+    try:
+        open_page(page, board_server(logdir).url, name)
+        bar = page.locator("#page [role=toolbar]").first
+        assert bar.bounding_box()["height"] <= 46
+    finally:
+        page.set_viewport_size(WIDE)
+
+
+def test_the_details_beside_the_hparams_cover_none_of_their_tools(
+    page: Any, board_server: Callable[..., Any], logdir: Path
+) -> None:
+    page.set_viewport_size(LAPTOP)
+    try:
+        open_page(page, board_server(logdir).url, "hparams")
+        page.get_by_role("tree", name="Runs").focus()
+        page.keyboard.press("End")
+        page.keyboard.press("i")
+        details = page.get_by_role("complementary", name="Details")
+        details.wait_for()
+        left = details.bounding_box()["x"]
+        tools = page.locator("#page [role=toolbar] :is(button, select)")
+        assert tools.count() > 3
+        for box in [tool.bounding_box() for tool in tools.all()]:
+            assert box["x"] + box["width"] <= left
+    finally:
+        page.set_viewport_size(WIDE)
+
+
+def test_a_wide_window_has_its_panels_again(
+    small: Any, board_server: Callable[..., Any], logdir: Path
+) -> None:
+    open_page(small, board_server(logdir).url, "metrics")
+    assert small.get_by_role("tree", name="Runs").count() == 0
+    small.set_viewport_size(WIDE)
+    small.get_by_role("tree", name="Runs").wait_for()
+    assert small.get_by_label("Smoothing", exact=True).is_visible()
+    settled(small)
