@@ -44,6 +44,9 @@ export const NONE = 65535;
 export const AUXILIARY = 1;
 const OWN_NAME_IS_SCOPE = 1;
 const PSEUDO_GROUP = 2;
+/** A group that stands for a module of its scope; names do not contain it. */
+export const MODULE = 4;
+const MODULE_SUFFIX = ' (module)';
 
 /** Groups follow the root in number; the children of group g are child[firstChild[g - root]...]. */
 interface Tree {
@@ -144,7 +147,7 @@ export class GraphModel {
     }
     this.familySizes = new Int32Array((header.families ?? []).length);
     for (let g = this.root + 1; g < this.total; g++)
-      if (this.family[g]! >= 0) this.familySizes[this.family[g]!]!++;
+      if (this.family[g]! >= 0 && !this.isWrapper(g)) this.familySizes[this.family[g]!]!++;
     this.labels = new TextDecoder()
       .decode(columns.labels as Uint8Array)
       .split('\n')
@@ -153,6 +156,18 @@ export class GraphModel {
 
   isGroup(v: number): boolean {
     return v >= this.root && v < this.total;
+  }
+
+  /** Whether a group holds just another vertex, whose structure it has; it is not an occurrence of its own. */
+  isWrapper(v: number): boolean {
+    return this.firstChild[v - this.root + 1]! - this.firstChild[v - this.root]! === 1;
+  }
+
+  /** The group within wrappers, which is the occurrence that counts. */
+  unwrapped(v: number): number {
+    let at = v;
+    while (this.isGroup(at) && this.isWrapper(at)) at = this.children(at)[0]!;
+    return at;
   }
 
   isBelow(v: number, group: number): boolean {
@@ -179,13 +194,31 @@ export class GraphModel {
     return found.reverse();
   }
 
-  /** The full name; a function is functions/NAME/... */
+  isModule(v: number): boolean {
+    return (this.flags[v]! & MODULE) !== 0;
+  }
+
+  /** The children of a group; in place of its modules, what these hold. */
+  *named(group: number): Generator<number> {
+    for (const v of this.children(group)) {
+      if (this.isModule(v)) yield* this.named(v);
+      else yield v;
+    }
+  }
+
+  /** The scope around v: the nearest group that is part of its name. */
+  scopeOf(v: number): number {
+    let at = this.parent[v]!;
+    while (at >= 0 && this.isModule(at)) at = this.parent[at]!;
+    return at;
+  }
+
+  /** The full name; a function is functions/NAME/..., a module of a scope SCOPE/LABEL (module). */
   path(v: number): string {
-    let at = v;
-    if (this.flags[at]! & OWN_NAME_IS_SCOPE) at = this.parent[at]!;
+    const at = this.flags[v]! & OWN_NAME_IS_SCOPE ? this.scopeOf(v) : v;
     const parts: string[] = [];
-    for (; at !== this.root && at >= 0; at = this.parent[at]!) parts.push(this.labels[at]!);
-    return parts.reverse().join('/');
+    for (let up = at; up !== this.root && up >= 0; up = this.scopeOf(up)) parts.push(this.labels[up]!);
+    return parts.reverse().join('/') + (this.isModule(at) ? MODULE_SUFFIX : '');
   }
 
   isPseudo(v: number): boolean {
@@ -199,22 +232,35 @@ export class GraphModel {
     for (;;) {
       let next = -1;
       let used = 0;
-      for (const v of this.children(group)) {
+      for (const v of this.named(group)) {
         const label = this.labels[v]!;
         if (rest === label) {
           if (!this.isGroup(v)) return v;
-          const own = this.children(v).find((c) => (this.flags[c]! & OWN_NAME_IS_SCOPE) !== 0);
-          return own ?? v;
+          for (const c of this.named(v)) if (this.flags[c]! & OWN_NAME_IS_SCOPE) return c;
+          return v;
         }
         if (this.isGroup(v) && label.length > used && rest.startsWith(`${label}/`)) {
           next = v;
           used = label.length;
         }
       }
-      if (next < 0) return -1;
+      if (next < 0) return this.findModule(group, rest);
       group = next;
       rest = rest.slice(used + 1);
     }
+  }
+
+  /** The module of a scope with this label and the suffix of modules. */
+  private findModule(group: number, name: string): number {
+    if (!name.endsWith(MODULE_SUFFIX)) return -1;
+    const label = name.slice(0, -MODULE_SUFFIX.length);
+    for (const v of this.children(group)) {
+      if (!this.isModule(v)) continue;
+      if (this.labels[v] === label) return v;
+      const inner = this.findModule(v, name);
+      if (inner >= 0) return inner;
+    }
+    return -1;
   }
 
   opName(v: number): string {

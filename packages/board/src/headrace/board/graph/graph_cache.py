@@ -19,6 +19,7 @@ from headrace.board.graph.sources.graph_upload import (
     graph_from_bytes,
     graph_of_run_metadata,
 )
+from headrace.board.graph.sources.keras_model import graph_of_keras_model
 from headrace.board.graph.structure.graph_columns import GraphTooLarge
 from headrace.board.store.blob_series import BlobRows
 from headrace.board.web.columns import encode_columns
@@ -197,6 +198,8 @@ class GraphCache:
         try:
             if entry.kind == "meta_graph":
                 return MetaGraphDef.FromString(data).graph_def
+            if entry.kind == "keras_model":
+                return graph_of_keras_model(data)
             if entry.kind == "run_metadata":
                 return graph_of_run_metadata(data)
             return GraphDef.FromString(data)
