@@ -67,7 +67,11 @@ def test_sequential_model_is_a_chain() -> None:
     model = {"class_name": "Sequential", "config": {"name": "s", "layers": layers}}
     assert edges(model) == {"a": [], "b": ["a"], "c": ["b"]}
     # Keras 1 had the layers in place of the config.
-    assert edges({"class_name": "Sequential", "config": layers}) == {"a": [], "b": ["a"], "c": ["b"]}
+    assert edges({"class_name": "Sequential", "config": layers}) == {
+        "a": [],
+        "b": ["a"],
+        "c": ["b"],
+    }
 
 
 def test_models_within_models_are_scopes_through_which_the_edges_go() -> None:

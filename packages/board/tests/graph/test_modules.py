@@ -41,6 +41,7 @@ def picture(analysis: GraphAnalysis, path: str = "") -> list[str]:
 
 
 INCEPTION = ["mixed[0-2] x3", "mixed3", "mixed[4-7] x4", "mixed8", "mixed[9-10] x2"]
+INCEPTION_OPS = ["mixed[0-2]_1 x3", "mixed3_1", "mixed[4-7]_1 x4", "mixed8_1", "mixed[9-10]_1 x2"]
 RESNET = [
     f"conv{stage}_block{blocks}"
     for stage, count in ((2, 3), (3, 4), (4, 6), (5, 3))
@@ -52,7 +53,7 @@ RESNET = [
     ("network", "scope", "expected"),
     [
         ("keras_inception_v3", "", INCEPTION),
-        ("keras_inception_v3_ops", "inception_v3_1", [s.replace("]", "]_1") if "[" in s else s + "_1" for s in INCEPTION]),
+        ("keras_inception_v3_ops", "inception_v3_1", INCEPTION_OPS),
         ("keras_resnet50", "", RESNET),
         ("keras_resnet50_ops", "resnet50_1", RESNET),
         (

@@ -47,8 +47,8 @@ def write_keras(folder: str) -> None:
 
 
 def write_keras_model(folder: str, model: object) -> None:
-    from keras.src.callbacks.tensorboard import keras_model_summary
     import tensorflow as tf
+    from keras.src.callbacks.tensorboard import keras_model_summary
 
     writer = tf.summary.create_file_writer(folder)
     with writer.as_default():

@@ -7,7 +7,15 @@ import type { Stage } from './canvas/stage.ts';
 import { Inspector } from './cards/inspector.tsx';
 import { exportNote } from './export/export_graph.ts';
 import { graphName } from './session/address.ts';
-import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './session/graph_list.ts';
+import {
+  current,
+  graphs,
+  listFailure,
+  loadGraphs,
+  unreadable,
+  upload,
+  uploadFailure,
+} from './session/graph_list.ts';
 import { followAddress, opening, read, session } from './session/open_graph.ts';
 import { Toolbar } from './toolbar/toolbar.tsx';
 import { GraphView } from './view/graph_view.tsx';
@@ -48,6 +56,11 @@ export default function GraphPage() {
           </button>
         </p>
       )}
+      {[...unreadable.value.values()].map(({ entry, failure }) => (
+        <p key={entry.key} class="graph-failure" role="alert">
+          <bdi>{safeText(entry.title)}</bdi> could not be read: {safeText(failure)}
+        </p>
+      ))}
       <Message text={uploadFailure} role="alert" />
       <Message text={exportNote} role="status" />
       <div class="graph-body">

@@ -37,7 +37,8 @@ export interface GraphHeader {
   steps?: string[];
   offsets?: Record<string, string>;
   functions: { name: string; group: number; callers: number[] }[];
-  problems: { kind: string; count: number; text: string }[];
+  /** A note is no fault of the log. */
+  problems: { kind: string; count: number; text: string; note: boolean }[];
 }
 
 export const NONE = 65535;

@@ -45,8 +45,6 @@ export function bestMatches(
     ranks.push(rank);
   }
   const order = found.map((_, i) => i);
-  order.sort(
-    (a, b) => ranks[a]! - ranks[b]! || names[found[a]!]!.length - names[found[b]!]!.length || a - b,
-  );
+  order.sort((a, b) => ranks[a]! - ranks[b]! || names[found[a]!]!.length - names[found[b]!]!.length || a - b);
   return { found: order.slice(0, most).map((i) => found[i]!), count: found.length };
 }

@@ -11,7 +11,7 @@ import numpy as np
 from headrace.board.graph.slice_names import SliceNames
 from headrace.board.graph.structure.auxiliary_nodes import auxiliary_nodes, is_bookkeeping
 from headrace.board.graph.structure.families import Families, find_families
-from headrace.board.graph.structure.graph_columns import GraphColumns, read_columns
+from headrace.board.graph.structure.graph_columns import NOTES, GraphColumns, read_columns
 from headrace.board.graph.structure.metaedges import MetaEdges, find_metaedges
 from headrace.board.graph.structure.modules.fold_tree import with_modules
 from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
@@ -73,7 +73,9 @@ def analyse_graph(graph_def: Any) -> GraphAnalysis:
         bookkeeping = is_bookkeeping(columns, tree, shapes)
     templates = find_templates(columns, tree, metaedges)
     families = find_families(columns, tree, metaedges, templates)
-    series = find_series(columns, tree, metaedges, templates.of_vertex, families.of_template, bookkeeping)
+    series = find_series(
+        columns, tree, metaedges, templates.of_vertex, families.of_template, bookkeeping
+    )
     side = auxiliary_nodes(columns, tree, metaedges, shapes)
     return GraphAnalysis(columns, tree, shapes, metaedges, templates, families, series, side)
 
@@ -96,7 +98,7 @@ def _header(analysis: GraphAnalysis) -> dict[str, Any]:
     templates, families = analysis.templates, analysis.families
     titles = _family_titles(analysis)
     problems = [
-        {"kind": kind, "count": count, "text": text}
+        {"kind": kind, "count": count, "text": text, "note": kind in NOTES}
         for kind, (count, text) in columns.problems.items()
     ]
     if tree.too_deep:
@@ -104,6 +106,7 @@ def _header(analysis: GraphAnalysis) -> dict[str, Any]:
             {
                 "kind": "too_deep",
                 "count": tree.too_deep,
+                "note": False,
                 "text": "names have more parts than are shown as scopes; the rest is in the label",
             }
         )

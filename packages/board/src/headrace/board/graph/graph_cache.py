@@ -20,7 +20,7 @@ from headrace.board.graph.sources.graph_upload import (
     graph_of_run_metadata,
 )
 from headrace.board.graph.sources.keras_model import graph_of_keras_model
-from headrace.board.graph.structure.graph_columns import GraphTooLarge
+from headrace.board.graph.structure.graph_columns import NOTES, GraphTooLarge
 from headrace.board.store.blob_series import BlobRows
 from headrace.board.web.columns import encode_columns
 from headrace.formats.proto.graph_pb2 import GraphDef
@@ -177,6 +177,8 @@ class GraphCache:
             ):
                 self._analyses.popitem(last=False)
         for kind, (count, text) in analysis.columns.problems.items():
+            if kind in NOTES:
+                continue
             self._board.index.problems.put(
                 f"graph_{kind}",
                 "warning",

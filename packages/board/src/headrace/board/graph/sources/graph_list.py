@@ -69,8 +69,8 @@ class GraphList:
     def entries(self) -> list[GraphEntry]:
         """Returns the graphs of the log: Keras models, graphs, then traced steps.
 
-        Keras models come first, because their layers are what the program says. If a tag has many graphs, or a run many traced steps, only the oldest and the newest are
-        listed.
+        Keras models come first, because their layers are what the program says. If a tag has
+        many graphs, or a run many traced steps, only the oldest and the newest are listed.
         """
         index = self._board.index
         found = []

@@ -20,7 +20,9 @@ LIGHT = re.compile(
     r".*BatchNorm|.*Normalization|.*Dropout|Activation|.*Re[Ll][Uu]6?$|.*Sigmoid|.*Softmax|Tanh"
     r"|[GS]elu|Swish|Silu|BiasAdd|aten::(relu|batch_norm|dropout|gelu|silu)"
 )
-_LIGHT_NAMES = re.compile(r"(.*_)?(bn|batch_?norm(alization)?|relu|activation|dropout)(_[0-9]+)*$", re.I)
+_LIGHT_NAMES = re.compile(
+    r"(.*_)?(bn|batch_?norm(alization)?|relu|activation|dropout)(_[0-9]+)*$", re.I
+)
 _PLUMBING = re.compile(
     r"Const|Identity|Placeholder|ReadVariableOp|VarHandleOp|Variable|NoOp|Cast|Shape|Reshape"
 )
@@ -144,7 +146,9 @@ class Flow:
         return Flow(parts, edges)
 
 
-def flow_of(group: int, tree: ScopeTree, metaedges: MetaEdges, parts: Parts, without: np.ndarray) -> Flow:
+def flow_of(
+    group: int, tree: ScopeTree, metaedges: MetaEdges, parts: Parts, without: np.ndarray
+) -> Flow:
     """Returns the flow of data between the children of a group.
 
     Args:
