@@ -68,8 +68,8 @@ def test_the_canvas_has_the_colour_of_the_page_before_the_first_picture(
     reader: GraphReader, scheme: str, ground: str | None
 ) -> None:
     reader.page.emulate_media(color_scheme=scheme)
-    held = []
-    reader.page.route(re.compile(r"/assets/layout.*\.js"), held.append)
+    held: list[Any] = []
+    reader.page.route(re.compile(r"/assets/layout.*\.js"), lambda route: held.append(route))
     reader.page.goto(f"{reader.url}#/graph?graph=small")
     reader.page.locator(".graph-canvas").wait_for()
     reader.page.wait_for_function("() => document.querySelector('.graph-canvas').width > 400")
@@ -81,9 +81,9 @@ def test_the_canvas_has_the_colour_of_the_page_before_the_first_picture(
     reader.page.emulate_media(color_scheme=other)
     reader.page.wait_for_timeout(200)
     assert reader.page.evaluate(PIXELS) not in ([colour], ["0,0,0"])
-    reader.page.unroute_all(behavior="ignoreErrors")
     for route in held:
         route.continue_()
+    reader.page.unroute_all(behavior="wait")
     reader.settled(lambda s: s["graph"] == "small")
     reader.page.emulate_media(color_scheme="light")
 

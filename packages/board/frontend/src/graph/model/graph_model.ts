@@ -1,5 +1,6 @@
 /** A graph as the server sends it (docs/board_api.md, Graphs), with queries for the views. */
 import type { Column, Columns } from '../../api/columns.ts';
+import { findName, MODULE, pathOf } from './graph_names.ts';
 
 export interface Template {
   id: number;
@@ -43,11 +44,7 @@ export interface GraphHeader {
 
 export const NONE = 65535;
 export const AUXILIARY = 1;
-const OWN_NAME_IS_SCOPE = 1;
 const PSEUDO_GROUP = 2;
-/** A group that stands for a module of its scope; names do not contain it. */
-export const MODULE = 4;
-const MODULE_SUFFIX = ' (module)';
 
 /** Groups follow the root in number; the children of group g are child[firstChild[g - root]...]. */
 interface Tree {
@@ -199,27 +196,9 @@ export class GraphModel {
     return (this.flags[v]! & MODULE) !== 0;
   }
 
-  /** The children of a group; in place of its modules, what these hold. */
-  *named(group: number): Generator<number> {
-    for (const v of this.children(group)) {
-      if (this.isModule(v)) yield* this.named(v);
-      else yield v;
-    }
-  }
-
-  /** The scope around v: the nearest group that is part of its name. */
-  scopeOf(v: number): number {
-    let at = this.parent[v]!;
-    while (at >= 0 && this.isModule(at)) at = this.parent[at]!;
-    return at;
-  }
-
   /** The full name; a function is functions/NAME/..., a module of a scope SCOPE/LABEL (module). */
   path(v: number): string {
-    const at = this.flags[v]! & OWN_NAME_IS_SCOPE ? this.scopeOf(v) : v;
-    const parts: string[] = [];
-    for (let up = at; up !== this.root && up >= 0; up = this.scopeOf(up)) parts.push(this.labels[up]!);
-    return parts.reverse().join('/') + (this.isModule(at) ? MODULE_SUFFIX : '');
+    return pathOf(this, v);
   }
 
   isPseudo(v: number): boolean {
@@ -228,40 +207,7 @@ export class GraphModel {
 
   /** The op or group of a full name, -1 if there is none; an op takes precedence over a scope of the same name. */
   find(path: string): number {
-    let group = this.root;
-    let rest = path;
-    for (;;) {
-      let next = -1;
-      let used = 0;
-      for (const v of this.named(group)) {
-        const label = this.labels[v]!;
-        if (rest === label) {
-          if (!this.isGroup(v)) return v;
-          for (const c of this.named(v)) if (this.flags[c]! & OWN_NAME_IS_SCOPE) return c;
-          return v;
-        }
-        if (this.isGroup(v) && label.length > used && rest.startsWith(`${label}/`)) {
-          next = v;
-          used = label.length;
-        }
-      }
-      if (next < 0) return this.findModule(group, rest);
-      group = next;
-      rest = rest.slice(used + 1);
-    }
-  }
-
-  /** The module of a scope with this label and the suffix of modules. */
-  private findModule(group: number, name: string): number {
-    if (!name.endsWith(MODULE_SUFFIX)) return -1;
-    const label = name.slice(0, -MODULE_SUFFIX.length);
-    for (const v of this.children(group)) {
-      if (!this.isModule(v)) continue;
-      if (this.labels[v] === label) return v;
-      const inner = this.findModule(v, name);
-      if (inner >= 0) return inner;
-    }
-    return -1;
+    return findName(this, path);
   }
 
   opName(v: number): string {

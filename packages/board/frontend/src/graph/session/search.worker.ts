@@ -1,5 +1,6 @@
 /** Matches a pattern against all names; the page ends this worker when a pattern takes too long. */
 import { messageOf } from '../../api/error_message.ts';
+import { MODULE, MODULE_SUFFIX, OWN_NAME_IS_SCOPE } from '../model/graph_names.ts';
 import { bestMatches } from './search_order.ts';
 
 export type SearchRequest =
@@ -15,9 +16,6 @@ export interface SearchReply {
   error?: string;
 }
 
-const OWN_NAME_IS_SCOPE = 1;
-const MODULE = 4;
-
 let names: string[] = [];
 let firstGroup = 0;
 
@@ -29,6 +27,7 @@ function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: 
     while (own[up]! & MODULE) up = parent[up]!; // names do not contain modules
     if (own[v]! & OWN_NAME_IS_SCOPE) full[v] = full[up]!;
     else full[v] = up === root ? labels[v]! : `${full[up]}/${labels[v]}`;
+    if (own[v]! & MODULE) full[v] += MODULE_SUFFIX;
   };
   for (let v = root + 1; v < labels.length; v++) name(v);
   for (let v = 0; v < root; v++) name(v);
