@@ -66,6 +66,9 @@ def test_sequential_model_is_a_chain() -> None:
     layers = [{"class_name": "Dense", "config": {"name": name}} for name in "abc"]
     model = {"class_name": "Sequential", "config": {"name": "s", "layers": layers}}
     assert edges(model) == {"a": [], "b": ["a"], "c": ["b"]}
+    layers[1]["build_config"] = {"input_shape": [None, 16]}
+    graph = graph_of_keras_model(json.dumps(model).encode())
+    assert [d.size for d in graph.node[0].attr["_output_shapes"].list.shape[0].dim] == [-1, 16]
     # Keras 1 had the layers in place of the config.
     assert edges({"class_name": "Sequential", "config": layers}) == {
         "a": [],

@@ -111,8 +111,13 @@ def test_an_address_without_a_camera_shows_the_whole_view(reader: GraphReader) -
 
 
 def test_a_comparison_shows_the_graph(reader: GraphReader) -> None:
-    reader.open("twins")
-    reader.toggle("original")
+    first = reader.open("twins")
+    for name in ("original", "long", "renamed"):
+        reader.toggle(name)
+    reader.page.mouse.move(400, 400)
+    for _ in range(6):
+        reader.page.mouse.wheel(0, -400)
+    reader.settled(lambda s: s["camera"]["k"] > first["camera"]["k"])
     wait_for_address(reader.page)
     reader.page.evaluate("location.hash = '#/graph?graph=twins'")
     reader.settled(lambda s: s["items"] and all(i["kind"] != "open" for i in s["items"]))
@@ -208,3 +213,14 @@ def test_a_damaged_first_graph_does_not_hide_the_others(
     assert in_view(reader, state) > 3
     alert = page.get_by_role("alert")
     assert re.search(r"^a could not be read: .*corrupted", alert.inner_text())
+
+
+def test_the_graph_page_of_a_keras_log_without_a_model_says_how_to_get_one(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    with EventFileWriter(tmp_path / "train") as writer:
+        value = Summary.Value(tag="epoch_loss", simple_value=1.0)
+        writer.write(Event(wall_time=1.0, step=1, summary=Summary(value=[value])))
+    page.goto(f"{board_server(tmp_path).url}#/graph")
+    page.get_by_text("Keras wrote no model to these logs").wait_for()
+    assert "tf.summary.graph(graph)" in page.locator(".graph-body").inner_text()

@@ -18,7 +18,7 @@ export function GraphCard({ session }: { session: Session }) {
       </header>
       <Facts
         rows={[
-          ['Ops', count(model.ops)],
+          [entry.kind === 'keras_model' ? 'Layers' : 'Ops', count(model.ops)],
           ['Edges', count(model.edgeSrc.length)],
           ['Groups', count(model.total - model.root - 1)],
           ['Templates', count(model.header.templates.filter((t) => t.groups > 1).length)],

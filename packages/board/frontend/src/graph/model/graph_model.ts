@@ -1,6 +1,6 @@
 /** A graph as the server sends it (docs/board_api.md, Graphs), with queries for the views. */
 import type { Column, Columns } from '../../api/columns.ts';
-import { findName, MODULE, pathOf } from './graph_names.ts';
+import { findName, pathOf } from './graph_names.ts';
 
 export interface Template {
   id: number;
@@ -190,10 +190,6 @@ export class GraphModel {
     const found: number[] = [];
     for (let at = this.parent[v]!; at >= 0; at = this.parent[at]!) found.push(at);
     return found.reverse();
-  }
-
-  isModule(v: number): boolean {
-    return (this.flags[v]! & MODULE) !== 0;
   }
 
   /** The full name; a function is functions/NAME/..., a module of a scope SCOPE/LABEL (module). */

@@ -88,6 +88,7 @@ class _Builder:
             calls = _calls(layer)
             if not functional:
                 calls = [[(before, 0, 0)] if before else []]
+                self._learn_input_shape(layer, before, scope)
             if _layers(layer):
                 inner = _Scope(f"{scope.prefix}{name}/", _config(layer), scope)
                 scope.models[name] = inner
@@ -149,6 +150,14 @@ class _Builder:
                     for size in shapes.get(at, ()):
                         known = isinstance(size, int) and 0 <= size < _INT64
                         shape.dim.add(size=size if known else -1)
+
+    def _learn_input_shape(self, layer: dict[str, Any], before: str, scope: _Scope) -> None:
+        """The layer before, in a sequential model, makes the input that a layer was built for."""
+        built = layer.get("build_config")
+        shape = built.get("input_shape") if isinstance(built, dict) else None
+        source = _resolve(scope, (before, 0, 0)) if before else ""
+        if source and isinstance(shape, list) and not any(isinstance(n, list) for n in shape):
+            self.shapes.setdefault(source, {})[0] = tuple(shape)
 
     def _learn_shapes(self, layer: dict[str, Any], scope: _Scope) -> None:
         """The inputs of a layer tell the shapes of the outputs that they are."""
