@@ -200,10 +200,16 @@ def _main_flow(flow: Flow) -> set[int]:
     sources = [v for v in range(len(flow.parts)) if not flow.before[v] and flow.after[v]][:200]
     if not sources:
         return set()
-    down = max((reach(v, flow.after) for v in sources), key=len)
+    down = _largest([reach(v, flow.after) for v in sources])
     sinks = [v for v in down if not flow.after[v]][:200]
-    up = max((reach(v, flow.before) for v in sinks), key=len)
-    return down & up
+    return down & _largest([reach(v, flow.before) for v in sinks])
+
+
+def _largest(sets: list[set[int]]) -> set[int]:
+    """Returns the largest set; none of several, because the order in the file must not decide."""
+    most = max(map(len, sets), default=0)
+    largest = [one for one in sets if len(one) == most]
+    return largest[0] if len(largest) == 1 else set()
 
 
 def _common_followers(flow: Flow, blocks: list[list[int]]) -> set[tuple[str, str]]:
@@ -295,7 +301,7 @@ def fold_unrolled(flow: Flow) -> Flow:
     for v in flow.order:
         if flow.parts[v].computes:
             by_kind[flow.parts[v].kind].append(v)
-    for anchors in sorted(by_kind.values(), key=len, reverse=True):
+    for anchors in [by_kind[k] for k in sorted(by_kind, key=lambda k: (-len(by_kind[k]), k))]:
         if len(anchors) < _STEPS:
             break
         steps = _steps_of(flow, set(anchors))
