@@ -53,16 +53,24 @@ def test_towers_are_one_family_and_the_first_differs_by_fifteen_ops(
     assert len({int(columns["template"][t]) for t in towers[1:]}) == 1
 
 
-@pytest.mark.parametrize("scope", ["", "tower_0/", "tower_3/"])
-def test_mixed_0_to_10_are_one_series_node_of_eleven(analysis: GraphAnalysis, scope: str) -> None:
+def test_variables_of_mixed_0_to_10_are_one_series_node_of_eleven(analysis: GraphAnalysis) -> None:
     _, columns = analysis.header_and_columns()
-    numbers = {
-        int(columns["series"][group(analysis, f"{scope}Mixed_{i}")]) for i in range(11)
-    }  # fmt: skip
+    numbers = {int(columns["series"][group(analysis, f"Mixed_{i}")]) for i in range(11)}
     assert len(numbers) == 1
     series = analysis.series[numbers.pop()]
     assert series.pattern == "Mixed_[0-10]" and len(series.members) == 11
-    assert series.chain == bool(scope) and series.varied
+    assert series.varied and not series.chain
+
+
+@pytest.mark.parametrize("tower", ["tower_0", "tower_3"])
+def test_modules_in_sequence_are_one_series_node_a_kind(
+    analysis: GraphAnalysis, tower: str
+) -> None:
+    above = group(analysis, tower)
+    runs = {one.pattern: one for one in analysis.series if one.parent == above}
+    mixed = {name: len(one.members) for name, one in runs.items() if name.startswith("Mixed")}
+    assert mixed == {"Mixed_[0-2]": 3, "Mixed_[4-7]": 4, "Mixed_[9-10]": 2}
+    assert all(one.chain and not one.varied for one in runs.values())
 
 
 def test_auxiliary_nodes_are_bookkeeping_and_never_compute(analysis: GraphAnalysis) -> None:

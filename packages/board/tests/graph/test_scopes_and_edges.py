@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tracemalloc
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fixtures import graphs as example_graphs
+from fixtures import known_networks
+from fixtures.graphs_client import GraphsClient
 from hypothesis import given
 from random_graphs import any_graphs, unhurried
 
@@ -15,6 +18,8 @@ from headrace.board.graph.structure import graph_columns
 from headrace.board.graph.structure.graph_columns import GraphTooLarge, read_columns
 from headrace.board.graph.structure.metaedges import find_metaedges
 from headrace.board.graph.structure.scopes import DEPTH_LIMIT, OWN_NAME_IS_SCOPE, scope_tree
+from headrace.formats.event_file import EventFileWriter
+from headrace.formats.proto.event_pb2 import Event
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 
@@ -161,3 +166,16 @@ def test_long_deep_names_take_memory_by_their_length_only() -> None:
     tracemalloc.stop()
     assert len(tree) == 100 + 1 + 100 * 100
     assert peak < 6 * sum(map(len, columns.names))
+
+
+def test_inputs_that_pytorch_leaves_out_are_a_note_and_no_problem_of_the_log(
+    tmp_path: Path,
+) -> None:
+    graph = GraphDef.FromString(known_networks.data_of("torch_resnet50"))
+    with EventFileWriter(tmp_path) as writer:
+        writer.write(Event(wall_time=1.0, graph_def=graph.SerializeToString()))
+    client = GraphsClient(tmp_path)
+    (row,) = client.graphs().values()
+    (note,) = client.get(f"graph/{row['id']}")["problems"]
+    assert note["note"] and note["count"] == 267 and "PyTorch" in note["text"]
+    assert client.board.index.problems.list() == []

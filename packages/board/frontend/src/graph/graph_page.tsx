@@ -3,18 +3,31 @@ import './graph.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { latest } from '../api/live.ts';
 import { Drawer } from '../controls/drawer.tsx';
+import { tags } from '../state/catalogue.ts';
 import { isSmall } from '../state/small_screen.ts';
 import { safeText } from '../strings/safe_text.ts';
 import type { Stage } from './canvas/stage.ts';
 import { Inspector } from './cards/inspector.tsx';
 import { exportNote } from './export/export_graph.ts';
 import { graphName } from './session/address.ts';
-import { current, graphs, listFailure, loadGraphs, upload, uploadFailure } from './session/graph_list.ts';
+import {
+  current,
+  graphs,
+  listFailure,
+  loadGraphs,
+  unreadable,
+  upload,
+  uploadFailure,
+} from './session/graph_list.ts';
 import { followAddress, opening, read, session } from './session/open_graph.ts';
 import type { Session } from './session/session.ts';
 import { Toolbar } from './toolbar/toolbar.tsx';
 import { detailsOpen } from './view/details_drawer.ts';
 import { GraphView } from './view/graph_view.tsx';
+
+const KERAS_ADVICE = `graph = tf.function(model).get_concrete_function(tf.TensorSpec(x[:1].shape, x.dtype)).graph
+with tf.summary.create_file_writer(log_dir).as_default():
+    tf.summary.graph(graph)`;
 
 export default function GraphPage() {
   const stage = useRef<Stage | null>(null);
@@ -52,6 +65,11 @@ export default function GraphPage() {
           </button>
         </p>
       )}
+      {[...unreadable.value.values()].map(({ entry, failure }) => (
+        <p key={entry.key} class="graph-failure" role="alert">
+          <bdi>{safeText(entry.title)}</bdi> could not be read: {safeText(failure)}
+        </p>
+      ))}
       <Message text={uploadFailure} role="alert" />
       <Message text={exportNote} role="status" />
       <div class="graph-body">
@@ -134,10 +152,28 @@ function Nothing() {
     );
   }
   if (!all) return null;
+  if (isKerasLog()) return <NoKerasModel />;
   return (
     <p class="empty">
       No graph in these logs. Write one with a FileWriter, or open a .pb, .pbtxt, SavedModel or .meta file
       here.
     </p>
+  );
+}
+
+/** Whether the TensorBoard callback of Keras wrote these logs. */
+function isKerasLog(): boolean {
+  return tags.value.some((tag) => tag.name === 'epoch_loss' || tag.name === 'epoch_learning_rate');
+}
+
+function NoKerasModel() {
+  return (
+    <div class="empty graph-advice">
+      <p>
+        Keras wrote no model to these logs. Its callback writes functional and sequential models, with{' '}
+        <code>write_graph=True</code>, but no subclassed ones. The graph of any model, here as ops:
+      </p>
+      <pre>{KERAS_ADVICE}</pre>
+    </div>
   );
 }

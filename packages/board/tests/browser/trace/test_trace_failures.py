@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from browser.page_requests import HeldRequests, wait_for_rest
-from fixtures.traces import metadata_of, two_tasks, write_log
+from fixtures.traces import metadata_of, node_stats, two_tasks, write_log
 from test_trace_page import open_trace, trace, until
 
 
@@ -109,12 +109,16 @@ def test_a_failed_comparison_shows_an_error(page: Any, url: str) -> None:
     panel.locator(".trace-compare").first.wait_for()
 
 
-def test_a_trace_without_slices_shows_only_that(
+def test_run_metadata_without_slices_is_no_trace_and_leaves_the_real_ones(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
-    write_log(tmp_path / "run", {1: metadata_of(w0_CPU_0=[]).SerializeToString()})
+    empty = metadata_of(w0_CPU_0=[]).SerializeToString()
+    write_log(tmp_path / "a_run", {1: empty})
     page.goto(f"{board_server(tmp_path).url}#/trace")
-    page.get_by_text("This trace has no slices").wait_for()
-    until(page, "window.__board.trace.stalls !== null")
+    page.get_by_text("No step has been traced in this log").wait_for()
+    timed = metadata_of(w0_CPU_0=[node_stats("x", 0, 9000, "x = MatMul()")]).SerializeToString()
+    write_log(tmp_path / "b_run", {1: empty, 2: timed})
+    page.locator(".trace-page canvas").first.wait_for()
+    until(page, "window.__board.trace?.stalls != null")
     wait_for_rest(page)  # a notice would be there by now
     assert page.locator(".trace-notices").count() == 0

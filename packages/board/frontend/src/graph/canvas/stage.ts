@@ -79,8 +79,17 @@ export class Stage extends Viewport {
     this.resizeTo(clientWidth, clientHeight);
     this.canvas.width = Math.round(clientWidth * this.ratio);
     this.canvas.height = Math.round(clientHeight * this.ratio);
+    this.clear();
     this.invalidate();
     this.draw();
+  }
+
+  /** An opaque canvas is black until something is drawn. */
+  private clear(): void {
+    this.context.setTransform(1, 0, 0, 1, 0, 0);
+    this.context.globalAlpha = 1;
+    this.context.fillStyle = this.content.inks.ground;
+    this.context.fillRect(0, 0, this.canvas.width, this.canvas.height);
   }
 
   /** Whether the camera or items move, or a picture is being drawn. */
@@ -133,7 +142,11 @@ export class Stage extends Viewport {
 
   private onFrame(now: number): void {
     this.frame = 0;
-    if (!this.indexed || this.width === 0) return;
+    if (this.width === 0) return;
+    if (!this.indexed) {
+      this.clear(); // the theme may have changed while the layout takes its time
+      return;
+    }
     this.times?.frameBegins(now);
     const moved = this.advance();
     if (moved) this.events.moved(this.camera);

@@ -7,14 +7,15 @@ import type { Session } from '../session/session.ts';
 import { StructuralDiff } from './structural_diff.tsx';
 
 /** Groups of equal and of similar structure, and their differences. */
-export function FamilySection({ session, group }: { session: Session; group: number }) {
+export function FamilySection({ session, group: selected }: { session: Session; group: number }) {
   const { model } = session;
+  const group = model.unwrapped(selected);
   const family = model.header.families[model.family[group]!]!;
   const own = model.template[group]!;
   const [most, setMost] = useState(10);
   const members: number[] = [];
   for (let g = model.root + 1; g < model.total; g++)
-    if (model.family[g] === model.family[group]) members.push(g);
+    if (model.family[g] === model.family[group] && !model.isWrapper(g)) members.push(g);
   members.sort((a, b) => Number(model.template[b] === own) - Number(model.template[a] === own) || a - b);
   const exact = members.filter((g) => model.template[g] === own).length;
   const near = model.near[group]!;

@@ -2,6 +2,7 @@
 
 import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../../units/numbers.ts';
+import type { GraphHeader } from '../model/graph_model.ts';
 import type { Session } from '../session/session.ts';
 import { Facts } from './card_parts.tsx';
 import { Bars, histogram } from './share_bars.tsx';
@@ -17,26 +18,15 @@ export function GraphCard({ session }: { session: Session }) {
       </header>
       <Facts
         rows={[
-          ['Ops', count(model.ops)],
+          [entry.kind === 'keras_model' ? 'Layers' : 'Ops', count(model.ops)],
           ['Edges', count(model.edgeSrc.length)],
           ['Groups', count(model.total - model.root - 1)],
           ['Templates', count(model.header.templates.filter((t) => t.groups > 1).length)],
           ['Functions', count(functions.length)],
         ]}
       />
-      {model.header.problems.length > 0 && (
-        <section>
-          <h3>Problems</h3>
-          <ul class="g-plain">
-            {model.header.problems.map(({ kind, count: n, text }) => (
-              <li key={kind + text}>
-                {safeText(text)}
-                {n > 1 && <span class="g-quiet-text"> ×{count(n)}</span>}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Findings title="Problems" rows={model.header.problems.filter((p) => !p.note)} />
+      <Findings title="Notes" rows={model.header.problems.filter((p) => p.note)} />
       <Bars title="Ops" rows={histogram(session, [model.root], model.op, model.header.strings.ops)} />
       <Bars
         title="Devices"
@@ -51,5 +41,22 @@ export function GraphCard({ session }: { session: Session }) {
         </p>
       </section>
     </div>
+  );
+}
+
+function Findings({ title, rows }: { title: string; rows: GraphHeader['problems'] }) {
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul class="g-plain">
+        {rows.map(({ kind, count: n, text }) => (
+          <li key={kind + text}>
+            {safeText(text)}
+            {n > 1 && <span class="g-quiet-text"> ×{count(n)}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

@@ -1,5 +1,6 @@
 /** A graph as the server sends it (docs/board_api.md, Graphs), with queries for the views. */
 import type { Column, Columns } from '../../api/columns.ts';
+import { findName, pathOf } from './graph_names.ts';
 
 export interface Template {
   id: number;
@@ -37,12 +38,12 @@ export interface GraphHeader {
   steps?: string[];
   offsets?: Record<string, string>;
   functions: { name: string; group: number; callers: number[] }[];
-  problems: { kind: string; count: number; text: string }[];
+  /** A note is no fault of the log. */
+  problems: { kind: string; count: number; text: string; note: boolean }[];
 }
 
 export const NONE = 65535;
 export const AUXILIARY = 1;
-const OWN_NAME_IS_SCOPE = 1;
 const PSEUDO_GROUP = 2;
 
 /** Groups follow the root in number; the children of group g are child[firstChild[g - root]...]. */
@@ -144,7 +145,7 @@ export class GraphModel {
     }
     this.familySizes = new Int32Array((header.families ?? []).length);
     for (let g = this.root + 1; g < this.total; g++)
-      if (this.family[g]! >= 0) this.familySizes[this.family[g]!]!++;
+      if (this.family[g]! >= 0 && !this.isWrapper(g)) this.familySizes[this.family[g]!]!++;
     this.labels = new TextDecoder()
       .decode(columns.labels as Uint8Array)
       .split('\n')
@@ -153,6 +154,18 @@ export class GraphModel {
 
   isGroup(v: number): boolean {
     return v >= this.root && v < this.total;
+  }
+
+  /** Whether a group holds just another vertex, whose structure it has; it is not an occurrence of its own. */
+  isWrapper(v: number): boolean {
+    return this.firstChild[v - this.root + 1]! - this.firstChild[v - this.root]! === 1;
+  }
+
+  /** The group within wrappers, which is the occurrence that counts. */
+  unwrapped(v: number): number {
+    let at = v;
+    while (this.isGroup(at) && this.isWrapper(at)) at = this.children(at)[0]!;
+    return at;
   }
 
   isBelow(v: number, group: number): boolean {
@@ -179,13 +192,9 @@ export class GraphModel {
     return found.reverse();
   }
 
-  /** The full name; a function is functions/NAME/... */
+  /** The full name; a function is functions/NAME/..., a module of a scope SCOPE/LABEL (module). */
   path(v: number): string {
-    let at = v;
-    if (this.flags[at]! & OWN_NAME_IS_SCOPE) at = this.parent[at]!;
-    const parts: string[] = [];
-    for (; at !== this.root && at >= 0; at = this.parent[at]!) parts.push(this.labels[at]!);
-    return parts.reverse().join('/');
+    return pathOf(this, v);
   }
 
   isPseudo(v: number): boolean {
@@ -194,27 +203,7 @@ export class GraphModel {
 
   /** The op or group of a full name, -1 if there is none; an op takes precedence over a scope of the same name. */
   find(path: string): number {
-    let group = this.root;
-    let rest = path;
-    for (;;) {
-      let next = -1;
-      let used = 0;
-      for (const v of this.children(group)) {
-        const label = this.labels[v]!;
-        if (rest === label) {
-          if (!this.isGroup(v)) return v;
-          const own = this.children(v).find((c) => (this.flags[c]! & OWN_NAME_IS_SCOPE) !== 0);
-          return own ?? v;
-        }
-        if (this.isGroup(v) && label.length > used && rest.startsWith(`${label}/`)) {
-          next = v;
-          used = label.length;
-        }
-      }
-      if (next < 0) return -1;
-      group = next;
-      rest = rest.slice(used + 1);
-    }
+    return findName(this, path);
   }
 
   opName(v: number): string {

@@ -28,10 +28,14 @@ export function graphNamed(all: readonly GraphEntry[], name: string): GraphEntry
   return all.find((g) => g.key === name) ?? all.find((g) => g.title === name) ?? null;
 }
 
+/** Graphs that were to be shown first but cannot be, with the reason. */
+export const unreadable = signal<ReadonlyMap<string, { entry: GraphEntry; failure: string }>>(new Map());
+
 /** The graph to show; null while the one that the address names does not exist. */
 export const current = computed<GraphEntry | null>(() => {
   const all = graphs.value ?? [];
-  return graphName.value === '' ? (all[0] ?? null) : graphNamed(all, graphName.value);
+  if (graphName.value !== '') return graphNamed(all, graphName.value);
+  return all.find((g) => !unreadable.value.has(g.key)) ?? all[0] ?? null;
 });
 
 let turn = 0;

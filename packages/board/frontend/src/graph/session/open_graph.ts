@@ -1,10 +1,11 @@
 /** Which graph is open: the one that the address names. */
 import { batch, effect, signal, untracked } from '@preact/signals';
-import { getColumns } from '../../api/client.ts';
+import { ApiError, getColumns } from '../../api/client.ts';
 import { messageOf } from '../../api/error_message.ts';
 import { selectedNode } from '../../state/selection.ts';
 import type { GraphHeader } from '../model/graph_model.ts';
-import { current, type GraphEntry } from './graph_list.ts';
+import { graphName } from './address.ts';
+import { current, type GraphEntry, graphs, unreadable } from './graph_list.ts';
 import { Session } from './session.ts';
 
 export const session = signal<Session | null>(null);
@@ -55,6 +56,19 @@ export async function read(entry: GraphEntry): Promise<void> {
       opening.value = null;
     });
   } catch (error) {
-    if (!controller.signal.aborted) opening.value = { entry, failure: messageOf(error) };
+    if (controller.signal.aborted) return;
+    const failure = messageOf(error);
+    // The reader has not asked for this graph: another one that can be read is shown in its place.
+    if (graphName.peek() === '' && isDamaged(error) && hasOther(entry)) {
+      unreadable.value = new Map(unreadable.peek()).set(entry.key, { entry, failure });
+    } else opening.value = { entry, failure };
   }
+}
+
+function isDamaged(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 422;
+}
+
+function hasOther(entry: GraphEntry): boolean {
+  return (graphs.peek() ?? []).some((g) => g.key !== entry.key && !unreadable.peek().has(g.key));
 }

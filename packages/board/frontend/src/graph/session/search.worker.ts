@@ -1,5 +1,7 @@
 /** Matches a pattern against all names; the page ends this worker when a pattern takes too long. */
 import { messageOf } from '../../api/error_message.ts';
+import { MODULE, MODULE_SUFFIX, OWN_NAME_IS_SCOPE } from '../model/graph_names.ts';
+import { bestMatches } from './search_order.ts';
 
 export type SearchRequest =
   | { kind: 'names'; labels: string[]; parent: Int32Array; own: Uint8Array; root: number }
@@ -21,9 +23,11 @@ let firstGroup = 0;
 function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: number): string[] {
   const full = new Array<string>(labels.length).fill('');
   const name = (v: number) => {
-    const up = parent[v]!;
-    if (own[v]! & 1) full[v] = full[up]!;
+    let up = parent[v]!;
+    while (own[up]! & MODULE) up = parent[up]!; // names do not contain modules
+    if (own[v]! & OWN_NAME_IS_SCOPE) full[v] = full[up]!;
     else full[v] = up === root ? labels[v]! : `${full[up]}/${labels[v]}`;
+    if (own[v]! & MODULE) full[v] += MODULE_SUFFIX;
   };
   for (let v = root + 1; v < labels.length; v++) name(v);
   for (let v = 0; v < root; v++) name(v);
@@ -39,14 +43,8 @@ self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
   postMessage({ serial: data.serial, begun: true, found: [], count: 0 } satisfies SearchReply);
   const reply: SearchReply = { serial: data.serial, found: [], count: 0 };
   try {
-    const pattern = new RegExp(data.pattern, 'i');
-    // Groups come first, because readers usually look for them when a word matches both.
-    for (let i = 0; i < names.length; i++) {
-      const v = (i + firstGroup) % names.length;
-      if (names[v] === '' || !pattern.test(names[v]!)) continue;
-      reply.count++;
-      if (reply.found.length < data.most) reply.found.push(v);
-    }
+    // Of names that match equally well, groups come first, because readers usually look for them.
+    Object.assign(reply, bestMatches(names, data.pattern, firstGroup, data.most));
   } catch (error) {
     reply.error = messageOf(error);
   }

@@ -7,8 +7,10 @@ import { selectedNode } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { record } from '../../testing/test_hook.ts';
 import type { Emphasis } from '../drawing/surface.ts';
+import { firstView } from '../model/first_view.ts';
 import { type GraphHeader, GraphModel } from '../model/graph_model.ts';
-import { CLOSED, decodeView, encodeView, itemOf, reveal, type ViewState } from '../model/view_state.ts';
+import { CLOSED, itemOf, reveal, type ViewState } from '../model/view_state.ts';
+import { decodeView, encodeView } from '../model/view_text.ts';
 import { IndexedScene, type SceneMessage } from '../scene/indexed_scene.ts';
 import { cameraInUrl, graphName, tracing, viewText } from './address.ts';
 import { Comparison } from './comparison.ts';
@@ -69,8 +71,8 @@ export class Session {
     this.comparison = new Comparison(entry, this.model);
     this.seenText = viewText.peek();
     const decoded = decodeView(this.model, entry.key, this.seenText);
-    this.seenView = decoded ?? CLOSED;
-    this.view = signal(this.firstView(this.seenView, shownBefore));
+    this.seenView = decoded ?? firstView(this.model);
+    this.view = signal(this.viewWithSelection(this.seenView, shownBefore));
     // From here on the address names the graph of its view.
     if (decoded) graphName.value = entry.key;
     this.stops.push(
@@ -107,7 +109,7 @@ export class Session {
   }
 
   /** The view of the address, in which the node that another page has selected is visible. */
-  private firstView(view: ViewState, shownBefore: string | null): ViewState {
+  private viewWithSelection(view: ViewState, shownBefore: string | null): ViewState {
     const name = selectedNode.peek();
     const elsewhere = shownBefore !== null && shownBefore !== name;
     const v = name ? this.find(name) : -1;

@@ -61,7 +61,10 @@ export function connectStage(
   const stops = [
     followColours(session, stage),
     followScene(session, stage),
-    address.follow((camera) => stage.jump(camera)),
+    address.follow((camera) => {
+      if (camera) stage.jump(camera);
+      else fitSoon(session, stage);
+    }),
     effect(() => {
       stage.selected = session.selected.value;
       void tracing.value;
@@ -98,18 +101,28 @@ class CameraAddress {
   }
 
   /** Calls `jump` when the address changes from outside. Returns: a function that ends that. */
-  follow(jump: (camera: Camera) => void): () => void {
+  follow(jump: (camera: Camera | null) => void): () => void {
     const stop = effect(() => {
       const requested = cameraInUrl.value;
       if (requested === this.own) return;
       this.own = requested;
-      if (requested) jump(requested);
+      untracked(() => jump(requested));
     });
     return () => {
       stop();
       clearTimeout(this.timer);
     };
   }
+}
+
+/** Shows all of the view that the address names: now, or once its layout is there. */
+function fitSoon(session: Session, stage: Stage): void {
+  // The view and the camera change together, in either order.
+  queueMicrotask(() => {
+    const scene = session.scene.peek();
+    if (session.layout.busy.peek()) session.lookAt = { item: session.model.root, whole: true };
+    else if (scene) stage.jump(fitClear(scene, stage));
+  });
 }
 
 function contentOf(session: Session): StageContent {

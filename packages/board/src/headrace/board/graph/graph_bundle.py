@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from headrace.board.graph.slice_names import SliceNames
-from headrace.board.graph.structure.auxiliary_nodes import auxiliary_nodes
+from headrace.board.graph.structure.auxiliary_nodes import auxiliary_nodes, is_bookkeeping
 from headrace.board.graph.structure.families import Families, find_families
-from headrace.board.graph.structure.graph_columns import GraphColumns, read_columns
+from headrace.board.graph.structure.graph_columns import NOTES, GraphColumns, read_columns
 from headrace.board.graph.structure.metaedges import MetaEdges, find_metaedges
+from headrace.board.graph.structure.modules.fold_tree import with_modules
 from headrace.board.graph.structure.scopes import FUNCTIONS_LABEL, ScopeTree, scope_tree
 from headrace.board.graph.structure.series_nodes import Series, find_series
 from headrace.board.graph.structure.templates import Templates, find_templates
@@ -65,9 +66,16 @@ def analyse_graph(graph_def: Any) -> GraphAnalysis:
     tree = scope_tree(columns)
     shapes = output_shapes(graph_def, columns)
     metaedges = find_metaedges(columns, tree, shapes.edge_bytes)
+    bookkeeping = is_bookkeeping(columns, tree, shapes)
+    folded = with_modules(columns, tree, metaedges, bookkeeping)
+    if folded is not tree:
+        tree, metaedges = folded, find_metaedges(columns, folded, shapes.edge_bytes)
+        bookkeeping = is_bookkeeping(columns, tree, shapes)
     templates = find_templates(columns, tree, metaedges)
     families = find_families(columns, tree, metaedges, templates)
-    series = find_series(columns, tree, metaedges, templates.of_vertex, families.of_template)
+    series = find_series(
+        columns, tree, metaedges, templates.of_vertex, families.of_template, bookkeeping
+    )
     side = auxiliary_nodes(columns, tree, metaedges, shapes)
     return GraphAnalysis(columns, tree, shapes, metaedges, templates, families, series, side)
 
@@ -88,8 +96,9 @@ def text_column(labels: list[str]) -> np.ndarray:
 def _header(analysis: GraphAnalysis) -> dict[str, Any]:
     columns, tree = analysis.columns, analysis.tree
     templates, families = analysis.templates, analysis.families
+    titles = _family_titles(analysis)
     problems = [
-        {"kind": kind, "count": count, "text": text}
+        {"kind": kind, "count": count, "text": text, "note": kind in NOTES}
         for kind, (count, text) in columns.problems.items()
     ]
     if tree.too_deep:
@@ -97,6 +106,7 @@ def _header(analysis: GraphAnalysis) -> dict[str, Any]:
             {
                 "kind": "too_deep",
                 "count": tree.too_deep,
+                "note": False,
                 "text": "names have more parts than are shown as scopes; the rest is in the label",
             }
         )
@@ -121,7 +131,7 @@ def _header(analysis: GraphAnalysis) -> dict[str, Any]:
                 "id": number,
                 "hue": families.hue[number],
                 "tone": families.tone[number],
-                "title": _family_title(analysis, main),
+                "title": titles[number],
                 "main": main,
                 "templates": np.flatnonzero(families.of_template == number).tolist(),
             }
@@ -161,10 +171,26 @@ def _template_documents(templates: Templates, families: Families) -> list[dict[s
     ]
 
 
-def _family_title(analysis: GraphAnalysis, main: int) -> str:
-    """Returns the label of the first group of the family."""
-    groups = np.flatnonzero(analysis.templates.of_vertex[analysis.tree.n_ops :] == main)
-    return analysis.tree.labels[int(groups[0]) + analysis.tree.n_ops] if len(groups) else ""
+def _family_titles(analysis: GraphAnalysis) -> list[str]:
+    """Returns for each family the label of its first group; no two are the same.
+
+    A label that another family has is followed by the scope around it.
+    """
+    tree, templates = analysis.tree, analysis.templates
+    of_group = templates.of_vertex[tree.n_ops :]
+    first = {int(t): at for at, t in reversed(list(enumerate(of_group.tolist())))}
+    titles: dict[str, int] = {}
+    for main in analysis.families.main:
+        at = first[main] + tree.n_ops if main in first else tree.root
+        while len(tree.children(at)) == 1 and int(tree.children(at)[0]) >= tree.n_ops:
+            at = int(tree.children(at)[0])  # the group within, not one that wraps it
+        title = tree.labels[at]
+        if title in titles:
+            title = f"{title} in {tree.labels[tree.parent[at]] or 'the graph'}"
+        if title in titles:
+            title = f"{title}, {len(titles)}"
+        titles[title] = main
+    return list(titles)
 
 
 def _columns(analysis: GraphAnalysis) -> dict[str, np.ndarray]:

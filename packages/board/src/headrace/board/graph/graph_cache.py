@@ -19,7 +19,8 @@ from headrace.board.graph.sources.graph_upload import (
     graph_from_bytes,
     graph_of_run_metadata,
 )
-from headrace.board.graph.structure.graph_columns import GraphTooLarge
+from headrace.board.graph.sources.keras_model import graph_of_keras_model
+from headrace.board.graph.structure.graph_columns import NOTES, GraphTooLarge
 from headrace.board.store.blob_series import BlobRows
 from headrace.board.web.columns import encode_columns
 from headrace.formats.proto.graph_pb2 import GraphDef
@@ -176,6 +177,8 @@ class GraphCache:
             ):
                 self._analyses.popitem(last=False)
         for kind, (count, text) in analysis.columns.problems.items():
+            if kind in NOTES:
+                continue
             self._board.index.problems.put(
                 f"graph_{kind}",
                 "warning",
@@ -197,6 +200,8 @@ class GraphCache:
         try:
             if entry.kind == "meta_graph":
                 return MetaGraphDef.FromString(data).graph_def
+            if entry.kind == "keras_model":
+                return graph_of_keras_model(data)
             if entry.kind == "run_metadata":
                 return graph_of_run_metadata(data)
             return GraphDef.FromString(data)

@@ -12,7 +12,8 @@ from urllib.parse import quote
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from headrace.board.store.blob_series import BlobSeries
+from headrace.board.graph.sources.record_view import holds_slices
+from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.board.store.run import Run, Tag
 from headrace.board.trace.analysis.critical_path import CriticalPath, critical_path
 from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves
@@ -136,6 +137,7 @@ class TraceCache:
         self._ids: dict[tuple[int, int, int, int], int] = {}
         self._slots: OrderedDict[int, _Slot] = OrderedDict()
         self._by_id: dict[int, TraceEntry] = {}
+        self._holds_slices: dict[tuple[int, int, int], bool] = {}
         self.run_graphs = RunGraphs(board)
 
     def entries(self) -> list[TraceEntry]:
@@ -148,6 +150,8 @@ class TraceCache:
             name = f"{quote(series.tag.name, safe='')}/{series.run.name}"
             times: Counter[int] = Counter()
             for i in range(len(rows)):
+                if not self._is_trace(rows, i):
+                    continue
                 step = int(rows.step[i])
                 times[step] += 1
                 again = f".{times[step]}" if times[step] > 1 else ""
@@ -173,6 +177,19 @@ class TraceCache:
         with self._lock:
             self._by_id.update(by_id)
         return found
+
+    def _is_trace(self, rows: BlobRows, i: int) -> bool:
+        """Returns whether a record has times of ops; opening a damaged one reports the error."""
+        key = (int(rows.file[i]), int(rows.offset[i]), int(rows.value[i]))
+        known = self._holds_slices.get(key)
+        if known is None:
+            place = (key[0], key[1], int(rows.length[i]), key[2])
+            try:
+                known = holds_slices(self._board.records, *place)
+            except (MalformedError, DataLossError):
+                return True
+            self._holds_slices[key] = known
+        return known
 
     def entry(self, number: int) -> TraceEntry:
         """Returns: a trace's entry. Raises: KeyError."""

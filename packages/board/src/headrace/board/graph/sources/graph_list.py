@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from headrace.board.graph.sources import keras_model
 from headrace.board.graph.sources.record_view import holds_graphs
 from headrace.board.store.blob_series import BlobRows, BlobSeries
 from headrace.formats.errors import DataLossError
@@ -66,13 +67,16 @@ class GraphList:
         return found
 
     def entries(self) -> list[GraphEntry]:
-        """Returns the graphs of the log by run: first its graphs, then its traced steps.
+        """Returns the graphs of the log: Keras models, graphs, then traced steps.
 
-        If a tag has many graphs, or a run many traced steps, only the oldest and the newest are
-        listed.
+        Keras models come first, because their layers are what the program says. If a tag has
+        many graphs, or a run many traced steps, only the oldest and the newest are listed.
         """
         index = self._board.index
         found = []
+        for series in index.series_of_kind("tensor"):
+            if isinstance(series, BlobSeries) and series.tag.plugin == keras_model.PLUGIN:
+                found += self._keras_models(series)
         for series in index.series_of_kind("graph"):
             if isinstance(series, BlobSeries):
                 found += self._graphs(series)
@@ -100,6 +104,15 @@ class GraphList:
         run = series.run
         return [
             self._entry(rows, at, run.id, kind, group, run.name, run.name, about)
+            for at in oldest_and_newest(len(rows))
+        ]
+
+    def _keras_models(self, series: BlobSeries) -> list[GraphEntry]:
+        rows, run, tag = series.rows(), series.run, series.tag.name
+        about = ["Keras model"] if tag == "keras" else [f"Keras model {tag}"]
+        name = f"{quote(tag, safe='')}/{run.name}"
+        return [
+            self._entry(rows, at, run.id, "keras_model", "keras", name, run.name, about)
             for at in oldest_and_newest(len(rows))
         ]
 

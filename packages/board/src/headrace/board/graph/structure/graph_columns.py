@@ -12,6 +12,8 @@ from headrace.formats import op_catalogue
 from headrace.formats.op_signature import TYPE_NAMES
 
 NODE_LIMIT = 2_000_000
+LEFT_OUT = "left_out_by_pytorch"
+NOTES = frozenset({LEFT_OUT})  # kinds of problem that are no fault of the log
 _U16_LIMIT = 65_534  # 65535 means none
 
 
@@ -42,7 +44,8 @@ class GraphColumns:
       leaf: index into leaves, the combinations of op, types and number of data inputs; i32.
       leaf_op: the op (an index) of each leaf.
       edge_src, edge_dst: i32, in the order of the file; edge_port: i16, -1 for control.
-      problems: by kind of problem, the number of cases and a description of the first.
+      problems: by kind of problem, the number of cases and a description of the first; kinds in
+        NOTES are shown with the graph only.
     """
 
     names: list[str]
@@ -265,6 +268,7 @@ def read_columns(graph_def: Any) -> GraphColumns:
     index: dict[str, int] = {}
     reader.edges(reader.nodes(graph_def.node, index, names), 0, index, False)
     functions = [reader.function(f, names) for f in graph_def.library.function]
+    _excuse_pytorch(reader)
     home = np.full(len(reader.names), -1, np.int32)
     for number, function in enumerate(functions):
         home[function.first : function.end] = number
@@ -285,6 +289,17 @@ def read_columns(graph_def: Any) -> GraphColumns:
         functions=functions,
         problems=reader.problems,
     )
+
+
+def _excuse_pytorch(reader: _Reader) -> None:
+    """PyTorch's add_graph names the parameters as inputs, but does not write them as nodes."""
+    if any(op.startswith(("aten::", "prim::")) for op in reader.ops):
+        count, text = reader.problems.pop("unknown_input", (0, ""))
+        if count:
+            reader.problems[LEFT_OUT] = (
+                count,
+                f"PyTorch's graph writer leaves out some inputs, mostly parameters: {text}",
+            )
 
 
 def _leaf_text(op: str, arity: int, types: tuple[tuple[str, int], ...]) -> str:

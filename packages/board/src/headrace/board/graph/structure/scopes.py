@@ -14,6 +14,8 @@ FUNCTIONS_LABEL = "functions"
 
 OWN_NAME_IS_SCOPE = 1  # an op with the name of its scope; its label is in parentheses
 PSEUDO_GROUP = 2  # the group of all functions or of one, which is not part of names
+MODULE = 4  # a group of siblings that form a module; not part of the names of what it holds
+MODULE_SUFFIX = " (module)"  # of the name of the module itself
 
 
 @dataclass
@@ -24,7 +26,7 @@ class ScopeTree:
 
     Attributes:
       parent: i32, -1 for the root; depth: u16, 0 for the root.
-      labels: last part of each name; flags: u8, OWN_NAME_IS_SCOPE or PSEUDO_GROUP.
+      labels: last part of each name; flags: u8, OWN_NAME_IS_SCOPE, PSEUDO_GROUP or MODULE.
       first_child, child: children of group g are child[first_child[g - n_ops] :
         first_child[g - n_ops + 1]], in the order in which they first appear.
       size: u32, ops at or below a vertex.
@@ -64,10 +66,14 @@ class ScopeTree:
         at = vertex
         if self.flags[at] & OWN_NAME_IS_SCOPE:
             at = int(self.parent[at])
+            while self.flags[at] & MODULE:
+                at = int(self.parent[at])
+        suffix = MODULE_SUFFIX if self.flags[at] & MODULE else ""
         while at != self.root:
-            parts.append(self.labels[at])
+            if not parts or not self.flags[at] & MODULE:
+                parts.append(self.labels[at])
             at = int(self.parent[at])
-        return "/".join(reversed(parts))
+        return "/".join(reversed(parts)) + suffix
 
 
 class _TreeBuilder:
@@ -156,18 +162,63 @@ def scope_tree(columns: GraphColumns) -> ScopeTree:
                 parent[at] = group
                 labels[at] = f"({labels[at]})"
                 flags[at] = OWN_NAME_IS_SCOPE
-    return _finished(grower, parent, labels, flags)
+    op_parent, group_depth = parent, np.array(grower.depth, np.uint16)
+    return _finished(
+        n,
+        np.concatenate([op_parent, np.array(grower.parent, np.int32)]),
+        np.concatenate([group_depth[op_parent - n] + 1, group_depth]).astype(np.uint16),
+        np.concatenate([np.arange(n), np.array(grower.appeared, np.int64)]),
+        labels + grower.labels,
+        np.concatenate([flags, np.array(grower.flags, np.uint8)]),
+        grower.too_deep,
+    )
+
+
+def tree_of_parents(
+    n: int, all_parents: list[int], all_labels: list[str], all_flags: list[int]
+) -> ScopeTree:
+    """Returns a tree of n ops and any groups, which are numbered anew from the outer to the inner.
+
+    Args:
+      all_parents: by vertex; n is the root, whose parent is -1.
+    """
+    parent = np.array(all_parents, np.int64)
+    depth = np.zeros(len(parent), np.int64)
+    at = parent.copy()
+    while (at >= 0).any():
+        depth += at >= 0
+        at = np.where(at >= 0, parent[at], -1)
+    appeared = np.concatenate([np.arange(n), np.full(len(parent) - n, n)])
+    for level in range(int(depth.max()), 0, -1):
+        here = np.flatnonzero(depth == level)
+        np.minimum.at(appeared, parent[here], appeared[here])
+    groups = np.arange(n, len(parent))
+    order = groups[np.lexsort((appeared[groups], depth[groups]))]
+    number = np.arange(len(parent))
+    number[order] = groups
+    renumbered = number[parent[np.concatenate([np.arange(n), order])]]
+    renumbered[n] = -1
+    return _finished(
+        n,
+        renumbered.astype(np.int32),
+        depth[np.concatenate([np.arange(n), order])].astype(np.uint16),
+        np.concatenate([np.arange(n), appeared[order]]),
+        all_labels[:n] + [all_labels[v] for v in order.tolist()],
+        np.array(all_flags, np.uint8)[np.concatenate([np.arange(n), order])],
+        0,
+    )
 
 
 def _finished(
-    grower: _TreeBuilder, op_parent: np.ndarray, labels: list[str], flags: np.ndarray
+    n: int,
+    parent: np.ndarray,
+    depth: np.ndarray,
+    appeared: np.ndarray,
+    labels: list[str],
+    flags: np.ndarray,
+    too_deep: int,
 ) -> ScopeTree:
-    n = grower.n_ops
-    parent = np.concatenate([op_parent, np.array(grower.parent, np.int32)])
-    group_depth = np.array(grower.depth, np.uint16)
-    depth = np.concatenate([group_depth[op_parent - n] + 1, group_depth]).astype(np.uint16)
-    appeared = np.concatenate([np.arange(n), np.array(grower.appeared, np.int64)])
-    groups = len(group_depth)
+    groups = len(parent) - n
     # Children of each group, in order: one sort.
     vertices = np.arange(n + groups)
     inner = vertices[parent >= 0]
@@ -192,12 +243,12 @@ def _finished(
         n_ops=n,
         parent=parent,
         depth=depth,
-        labels=labels + grower.labels,
-        flags=np.concatenate([flags, np.array(grower.flags, np.uint8)]),
+        labels=labels,
+        flags=flags,
         first_child=first_child,
         child=inner.astype(np.int32),
         size=size.astype(np.uint32),
         order=order.astype(np.int32),
         last=(order + weight - 1).astype(np.int32),
-        too_deep=grower.too_deep,
+        too_deep=too_deep,
     )

@@ -11,9 +11,11 @@ import numpy as np
 from headrace.board.graph.structure.graph_columns import GraphColumns
 from headrace.board.graph.structure.metaedges import MetaEdges
 from headrace.board.graph.structure.scopes import ScopeTree
+from headrace.board.graph.structure.series_runs import Siblings, find_runs
 
 MIN_SCOPES = 3
 MIN_OPS = 5
+MOST_VARIED_APART = 12  # scopes of different structures in sequence that are shown one by one
 _KIN = 0.5  # share of common op types for a series of different structures
 _LONGEST = 256  # longer labels are not considered
 _NUMBERS = 4  # how many integers of a label are tried, from its end
@@ -45,19 +47,30 @@ def find_series(
     metaedges: MetaEdges,
     template: np.ndarray,
     family_of_template: np.ndarray,
+    bookkeeping: np.ndarray,
 ) -> list[Series]:
-    """Returns the series nodes, by parent; a vertex is in at most one."""
+    """Returns the series nodes, by parent; a vertex is in at most one.
+
+    Args:
+      bookkeeping: bool by vertex; data that pass through such nodes do not make a sequence.
+    """
     kinds = _Kinds(columns, tree)
     found: list[Series] = []
     counts = np.diff(tree.first_child)
-    for group in (np.flatnonzero(counts >= MIN_SCOPES) + tree.n_ops).tolist():
+    for group in (np.flatnonzero(counts >= 2) + tree.n_ops).tolist():
         children = tree.children(group)
         is_op = children < tree.n_ops
         scopes, ops = children[~is_op].tolist(), children[is_op].tolist()
+        siblings = Siblings(group, metaedges, bookkeeping)
         stacks: list[tuple[str, list[int], bool]] = []
-        if len(scopes) >= MIN_SCOPES:
-            for stem, members in _patterns(tree, scopes, MIN_SCOPES):
-                stacks += _scope_stacks(stem, members, template, family_of_template, kinds)
+        if len(scopes) > 1:
+            of = {v: _structure(int(template[v]), family_of_template) for v in scopes}
+            runs = find_runs(tree, scopes, of, siblings)
+            found += [Series(group, name, tuple(run), True, False) for name, run in runs]
+            in_runs = {v for _, run in runs for v in run}
+            left = [v for v in scopes if v not in in_runs]
+            for stem, members in _patterns(tree, left, MIN_SCOPES):
+                stacks += _scope_stacks(stem, members, of, kinds)
         if len(ops) >= MIN_OPS:
             by_op = defaultdict(list)
             for op in ops:
@@ -68,9 +81,13 @@ def find_series(
                         stacks.append((stem, [v for _, v in members], False))
         joined = _joined(group, metaedges) if stacks else set()
         for stem, vertices, varied in stacks:
+            if not siblings.is_convex(vertices):
+                continue
             numbers = [_number_at(tree.labels[v], stem) for v in vertices]
             pattern = stem.replace("\0", f"[{_ranges(numbers)}]")
             chain = _is_chain(vertices, joined)
+            if chain and varied and len(vertices) <= MOST_VARIED_APART:
+                continue  # which structures come in which order is what readers look for
             found.append(Series(group, pattern, tuple(vertices), chain, varied))
     return found
 
@@ -127,13 +144,11 @@ def _patterns(
 def _scope_stacks(
     stem: str,
     members: list[tuple[int, int]],
-    template: np.ndarray,
-    family_of_template: np.ndarray,
+    of: dict[int, tuple[int, int]],
     kinds: _Kinds,
 ) -> list[tuple[str, list[int], bool]]:
     vertices = [v for _, v in members]
-    of = {v: _structure(int(template[v]), family_of_template) for v in vertices}
-    if len(set(of.values())) == 1:
+    if len({of[v] for v in vertices}) == 1:
         return [(stem, vertices, False)]
     sets = [kinds.of(v) for v in vertices]
     whole = frozenset.union(*sets)
