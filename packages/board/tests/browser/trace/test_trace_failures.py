@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from browser.page_requests import HeldRequests, wait_for_rest
-from fixtures.traces import metadata_of, two_tasks, write_log
+from fixtures.traces import two_tasks, write_log
 from test_trace_page import open_trace, trace, until
 
 
@@ -112,7 +112,7 @@ def test_a_failed_comparison_shows_an_error(page: Any, url: str) -> None:
 def test_a_trace_without_slices_shows_only_that(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
-    write_log(tmp_path / "run", {1: metadata_of(w0_CPU_0=[]).SerializeToString()})
+    (tmp_path / "empty.trace.json").write_text("[]")
     page.goto(f"{board_server(tmp_path).url}#/trace")
     page.get_by_text("This trace has no slices").wait_for()
     until(page, "window.__board.trace.stalls !== null")

@@ -52,7 +52,7 @@ export function StepChoice() {
   return (
     <span class="trace-pick">
       <span class="faint" id="trace-step">
-        Step
+        {row?.step === null ? 'Trace' : 'Step'}
       </span>
       <button
         type="button"
@@ -100,7 +100,7 @@ export function CompareMenu() {
   const items: MenuItem[] = others
     .filter((one) => shown.has(one.id) || !full)
     .map((one) => ({
-      text: `step ${stepName(one)}`,
+      text: one.step === null ? stepName(one) : `step ${stepName(one)}`,
       checked: shown.has(one.id),
       run: () => {
         toggleCompared(one);

@@ -69,6 +69,7 @@ class Ingestion:
         self._skipped: set[tuple[str, str]] = set()
         self._walked = False
         self._logdir_missing = False
+        self._logdir_seen = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._readers = _READERS if scanner_name() == "native" else 1
@@ -158,6 +159,7 @@ class Ingestion:
             if self._missed[name] >= _MISSED_WALKS:
                 self._drop(name)
                 changed = True
+        changed = self._take_traces(walk) or changed
         for what, why in self._skipped - walk.skipped:
             self._index.problems.remove("skipped", file=what, subject=why)
             changed = True
@@ -169,22 +171,42 @@ class Ingestion:
             self._index.touch()
 
     def _report_missing_logdir(self, missing: bool) -> None:
+        self._logdir_seen = self._logdir_seen or not missing
         if missing == self._logdir_missing:
             return
         self._logdir_missing = missing
         if missing:
             name = path_text(os.path.basename(self._logdir.path))  # pages must not see the path
-            text = f"the log folder {name} does not exist; the board waits for it"
+            what = "was deleted" if self._logdir_seen else "does not exist"
+            text = f"the log folder {name} {what}; the board waits for it"
             self._index.problems.put("missing_logdir", WARNING, text=text)
         else:
             self._index.problems.remove("missing_logdir")
         self._index.touch()
 
+    def _take_traces(self, walk: Walk) -> bool:
+        """Registers the trace files that a walk found. Returns: whether anything changed."""
+        files = self._index.trace_files
+        changed = False
+        for name, found in walk.traces.items():
+            state = (found.device, found.inode, found.size, found.mtime)
+            changed = files.put(self._index.add_run(found.run), name, found.path, state) or changed
+        gone = files.keep_only(walk.traces)
+        for file in gone:
+            self._drop_if_empty(file.run)
+        return changed or bool(gone)
+
+    def _drop_if_empty(self, run: Run) -> None:
+        """Removes a run that has neither event files nor trace files."""
+        has_events = any(file.run is run for file in self._file_readers.values())
+        if not has_events and run.id not in self._index.trace_files.runs():
+            self._index.drop_run(run)
+
     def _drop(self, name: str) -> None:
         file = self._file_readers.pop(name)
         self._missed.pop(name, None)
         if not self._remove_rows(file):
-            self._index.drop_run(file.run)
+            self._drop_if_empty(file.run)
 
     def _remove_rows(self, file: EventFileReader) -> list[EventFileReader]:
         """Removes a file's rows and what depends on them. Returns: the other files of the run."""

@@ -18,6 +18,9 @@ _VALUE = 1  # of Summary
 _TENSOR = 8  # of Summary.Value
 _STRING_VAL = 8  # of TensorProto
 _RUN_METADATA = 2  # of TaggedRunMetadata
+_STEP_STATS = 1  # of RunMetadata
+_DEV_STATS = 1  # of StepStats
+_NODE_STATS = 2  # of DeviceStepStats
 _GRAPHS = (3, 4)  # of RunMetadata: partition_graphs, function_graphs
 
 Span = tuple[int, int]
@@ -57,6 +60,26 @@ def holds_graphs(records: RecordAccess, file: int, offset: int, length: int, val
     except MalformedError:
         pass  # opening the trace reports the error
     return False
+
+
+def holds_slices(records: RecordAccess, file: int, offset: int, length: int, value: int) -> bool:
+    """Returns whether the run metadata of a record times any node; reads a few hundred bytes.
+
+    Args:
+      value: as of holds_graphs.
+    Raises: DataLossError if the file no longer has the record.
+    """
+    data = RecordView(records, file, offset, length)
+    try:
+        return any(
+            True
+            for metadata in _run_metadata(data, value)
+            for step in _spans_of(data, metadata, _STEP_STATS)
+            for device in _spans_of(data, step, _DEV_STATS)
+            for _ in _spans_of(data, device, _NODE_STATS)
+        )
+    except MalformedError:
+        return True  # opening the trace reports the error
 
 
 def metadata_parts(
