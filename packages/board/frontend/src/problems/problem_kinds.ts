@@ -16,6 +16,7 @@ const WORDS: Record<string, Words> = {
   torn: { title: 'Unfinished record', advice: 'Usual after a crash, or while a writer works.' },
   silent: { title: 'No new events', advice: 'Check whether the program still runs.' },
   unreadable: { title: 'Cannot be opened', advice: 'Check the permissions of the file.' },
+  unreachable: { title: 'Store does not respond', advice: 'What was read stays; the board keeps trying.' },
   missing_logdir: { title: 'Missing folder', advice: 'The board reads it as soon as it exists.' },
   tag_limit: { title: 'Too many tags', advice: 'Tags beyond the limit are not read.' },
   duplicate_writers: { title: 'Two writers at once', advice: 'Give each process its own folder.' },

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from headrace.board.reading.event_file_reader import EventFileReader
-from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
+from headrace.board.reading.named_folders import LogSource
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.scan_batch import MORE, TORN
 from headrace.board.reading.scanner import scanner_name
@@ -59,7 +59,7 @@ class Ingestion:
       records: registers files, so that single records can be read later.
     """
 
-    def __init__(self, logdir: LogFolder, index: RunIndex, records: RecordAccess) -> None:
+    def __init__(self, logdir: LogSource, index: RunIndex, records: RecordAccess) -> None:
         self._logdir = logdir
         self._index = index
         self._records = records
@@ -68,8 +68,8 @@ class Ingestion:
         self._walk = Walk()
         self._skipped: set[tuple[str, str]] = set()
         self._walked = False
-        self._logdir_missing = False
-        self._logdir_seen = False
+        self._missing_folders: set[str] = set()
+        self._had_all = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._readers = _READERS if scanner_name() == "native" else 1
@@ -135,7 +135,7 @@ class Ingestion:
 
     def _take_walk(self) -> None:
         there = self._logdir.refresh()
-        self._report_missing_logdir(not there)
+        self._report_missing_folders()
         walk = walk_logdir(self._logdir, self._stopping.is_set) if there else Walk()
         if self._stopping.is_set():
             return  # the walk is incomplete
@@ -170,18 +170,20 @@ class Ingestion:
         if changed:
             self._index.touch()
 
-    def _report_missing_logdir(self, missing: bool) -> None:
-        self._logdir_seen = self._logdir_seen or not missing
-        if missing == self._logdir_missing:
+    def _report_missing_folders(self) -> None:
+        missing = set(self._logdir.missing())
+        if missing == self._missing_folders:
+            self._had_all = self._had_all or not missing
             return
-        self._logdir_missing = missing
-        if missing:
-            name = path_text(os.path.basename(self._logdir.path))  # pages must not see the path
-            what = "was deleted" if self._logdir_seen else "does not exist"
-            text = f"the log folder {name} {what}; the board waits for it"
-            self._index.problems.put("missing_logdir", WARNING, text=text)
-        else:
-            self._index.problems.remove("missing_logdir")
+        for name in missing - self._missing_folders:
+            what = "was deleted" if self._had_all else "does not exist"
+            shown = path_text(name)  # pages must not see the path
+            text = f"the log folder {shown} {what}; the board waits for it"
+            self._index.problems.put("missing_logdir", WARNING, text=text, subject=name)
+        for name in self._missing_folders - missing:
+            self._index.problems.remove("missing_logdir", subject=name)
+        self._missing_folders = missing
+        self._had_all = self._had_all or not missing
         self._index.touch()
 
     def _take_traces(self, walk: Walk) -> bool:
@@ -234,7 +236,7 @@ class Ingestion:
             return False
         for path, before in self._walk.folder_times.items():
             try:
-                now = os.stat(os.path.join(self._logdir.path, path)).st_mtime_ns
+                now = self._logdir.stat(path).st_mtime_ns
             except OSError:
                 now = -1
             if now != before:
@@ -248,7 +250,7 @@ class Ingestion:
             files = [file for file in files if now - file.grew_at < _ACTIVE_S][:_POLLED_FILES]
         for file in files:
             try:
-                found = os.stat(os.path.join(self._logdir.path, file.found.path))
+                found = self._logdir.stat(file.found.path)
             except OSError:
                 continue  # the next walk handles it
             file.see_size(found.st_size, found.st_mtime)

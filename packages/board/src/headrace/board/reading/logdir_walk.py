@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.named_folders import LogSource
 from headrace.board.reading.trace_file_names import is_trace_file, run_of_trace
 from headrace.formats.event_file import is_event_file
 
@@ -49,7 +49,7 @@ class Walk:
     skipped: set[tuple[str, str]] = field(default_factory=set)
 
 
-def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False) -> Walk:
+def walk_logdir(logdir: LogSource, stopping: Callable[[], bool] = lambda: False) -> Walk:
     """Returns all event files below the logdir, which must have been opened by `refresh`.
 
     Folders are identified by device and inode. A folder may have several names: its own and one for
@@ -60,7 +60,8 @@ def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False)
       stopping: called at each folder; if it returns True, the walk ends and is incomplete.
     """
     walker = _Walker(logdir, stopping)
-    walker.enter("", "", frozenset(), False)
+    for root in logdir.roots():
+        walker.enter(root, root, frozenset(), False)
     return walker.walk
 
 
@@ -74,7 +75,7 @@ class _Folder:
 
 
 class _Walker:
-    def __init__(self, logdir: LogFolder, stopping: Callable[[], bool]) -> None:
+    def __init__(self, logdir: LogSource, stopping: Callable[[], bool]) -> None:
         self._logdir = logdir
         self._stopping = stopping
         self._folders = 0
@@ -136,7 +137,7 @@ class _Walker:
         if target is None:
             self._skip(child, "a link leads out of the logdir (see --follow-links)")
             return
-        found = os.stat(os.path.join(self._logdir.path, target))
+        found = self._logdir.stat(target)
         if not stat.S_ISDIR(found.st_mode):
             last = child.rsplit("/", 1)[-1]
             if is_event_file(last) or is_trace_file(last):

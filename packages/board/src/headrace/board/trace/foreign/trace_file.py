@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 
-from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.named_folders import LogSource
 from headrace.board.reading.trace_file_names import is_xplane
 from headrace.board.store.trace_files import TraceFile
 from headrace.board.trace.foreign.chrome_events import read_chrome_trace
@@ -18,7 +18,7 @@ _GZIP = b"\x1f\x8b"
 _BLOCK = 4 << 20
 
 
-def read_trace_file(folder: LogFolder, file: TraceFile) -> StepTrace:
+def read_trace_file(folder: LogSource, file: TraceFile) -> StepTrace:
     """Reads a trace in Chrome's format or XLA's, either of them also compressed with gzip.
 
     Raises: TraceError if the file is gone, too large, or not a trace.
@@ -29,7 +29,7 @@ def read_trace_file(folder: LogFolder, file: TraceFile) -> StepTrace:
     return read_chrome_trace(data.decode("utf-8", "replace")).trace()
 
 
-def _content(folder: LogFolder, file: TraceFile) -> bytes:
+def _content(folder: LogSource, file: TraceFile) -> bytes:
     try:
         fd = folder.open_file(file.path)
     except OSError as error:
