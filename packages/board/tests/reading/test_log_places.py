@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.board.reading.log_places import parse_logdir, title_of
+from headrace.board.reading.places.log_places import parse_logdir, title_of
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from headrace.board.panels.tensorboard_calls import TensorboardCallsPanel
 from headrace.board.panels.tensors import TensorsPanel
 from headrace.board.panels.text import TextPanel
 from headrace.board.panels.traces import TracesPanel
-from headrace.board.reading.log_places import Place
+from headrace.board.reading.places.log_places import Place
 from headrace.board.web import static_files
 from headrace.board.web.responses import error_response
 from headrace.board.web.security import MAX_UPLOAD_BYTES, Access, enforce_access

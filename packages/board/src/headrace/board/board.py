@@ -12,10 +12,10 @@ from headrace.board.graph.graph_cache import GraphCache
 from headrace.board.native_modules import report_missing_modules
 from headrace.board.reading.ingestion import Ingestion, Progress
 from headrace.board.reading.log_folder import LogFolder
-from headrace.board.reading.log_places import Place, title_of
-from headrace.board.reading.named_folders import LogSource, NamedFolders
+from headrace.board.reading.places.log_places import Place, title_of
+from headrace.board.reading.places.named_folders import LogSource, NamedFolders
+from headrace.board.reading.places.remote_mirror import RemoteMirror
 from headrace.board.reading.record_access import RecordAccess
-from headrace.board.reading.remote_mirror import RemoteMirror
 from headrace.board.state_file import StateFile
 from headrace.board.store.run_index import RunIndex
 from headrace.board.trace.placement.placement_cache import PlacementCache

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from headrace.board.reading.log_places import Place, parse_logdir
+from headrace.board.reading.places.log_places import Place, parse_logdir
 from headrace.board.web.security import Access, is_loopback
 from headrace.board.web.server import BoardServer, address, is_unspecified, listening_socket
 from headrace.formats.errors import UnimplementedError

@@ -6,7 +6,7 @@ import os
 import posixpath
 
 from headrace.board.embedding.embedding_error import EmbeddingError
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.store.path_text import path_text
 
 _MAX_LENGTH = 4096

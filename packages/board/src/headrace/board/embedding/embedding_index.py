@@ -26,7 +26,7 @@ from headrace.board.embedding.point_table import (
     read_text_table,
 )
 from headrace.board.reading.logdir_walk import walk_logdir
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.store.problems import WARNING, Problems
 from headrace.formats.bundle_files import index_path
 from headrace.formats.proto.plugin_projector_pb2 import ProjectorConfig

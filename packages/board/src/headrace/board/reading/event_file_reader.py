@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace.board.reading.file_problems import CLOCK_JUMP_S, FileProblems
 from headrace.board.reading.logdir_walk import FoundFile
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.record_access import KnownFile, RecordAccess
 from headrace.board.reading.scan_batch import DEAD, FAILED, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner

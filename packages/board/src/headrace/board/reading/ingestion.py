@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from headrace.board.reading.event_file_reader import EventFileReader
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.scan_batch import MORE, TORN
 from headrace.board.reading.scanner import scanner_name

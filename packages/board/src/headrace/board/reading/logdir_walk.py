@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.trace_file_names import is_trace_file, run_of_trace
 from headrace.formats.event_file import is_event_file
 

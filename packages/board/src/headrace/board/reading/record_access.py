@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.store.blob_series import BlobRows
 from headrace.formats.errors import DataLossError
 from headrace.formats.masked_crc import masked_crc32c

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 
-from headrace.board.reading.named_folders import LogSource
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.trace_file_names import is_xplane
 from headrace.board.store.trace_files import TraceFile
 from headrace.board.trace.foreign.chrome_events import read_chrome_trace
