@@ -57,6 +57,7 @@ def trace_of(client: Any, step: int) -> int:
 
 
 def test_all_traces_are_listed_with_their_steps(client: Any) -> None:
+    """That of step 2 times no node."""
     rows = get(client, "traces")["traces"]
     assert sorted(row["step"] for row in rows) == [1, 3, 5, 9]
     assert all(row["bytes"] > 0 for row in rows)
@@ -239,6 +240,7 @@ def test_binary_and_json_replies_have_the_same_contents(client: Any) -> None:
 def test_a_corrupted_trace_is_reported_and_affects_no_other(client: Any) -> None:
     corrupted = get(client, f"trace/{trace_of(client, 1)}", 422)
     assert "cannot be read" in corrupted["error"]
+    assert get(client, f"trace/{trace_of(client, 3)}")["slices"] > 0
 
 
 @pytest.mark.parametrize(

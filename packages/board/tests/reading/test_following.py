@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures import corrupted_logs, event_logs
-from fixtures.boards import LONG_S, points, run_names, scalars, wait_until
+from fixtures.boards import LONG_S, points, problems, run_names, scalars, wait_until
 
 from headrace.board.board import Board
 from headrace.board.reading.event_file_reader import EventFileReader
@@ -225,3 +225,39 @@ def test_readers_see_whole_batches_while_files_grow_and_restart(
         thread.join()
     assert wrong == []
     wait_until(lambda: points(board, "r", "a") == rounds * 200)
+
+
+def test_a_trace_file_is_followed_and_its_run_goes_with_it(
+    tmp_path: Path, follow: Callable[[], Board]
+) -> None:
+    board = follow()
+    (tmp_path / "r").mkdir()
+    name = tmp_path / "r" / "a.trace.json"
+    name.write_text("[")
+    wait_until(lambda: run_names(board) == ["r"])
+    (first,) = board.index.trace_files.all()
+    name.write_text('[{"ph": "X", "name": "a", "ts": 1, "dur": 1}')
+    wait_until(lambda: [f.size for f in board.index.trace_files.all()] == [name.stat().st_size])
+    assert board.index.trace_files.all()[0].id != first.id
+    name.unlink()
+    wait_until(lambda: run_names(board) == [])
+
+
+def test_a_logdir_that_was_deleted_says_so(tmp_path: Path, follow: Callable[[], Board]) -> None:
+    event_logs.write_a(tmp_path / "r", 3)
+    board = follow()
+    wait_until(lambda: run_names(board) == ["r"])
+    shutil.rmtree(tmp_path)
+    wait_until(lambda: bool(problems(board, "missing_logdir")))
+    assert "was deleted" in problems(board, "missing_logdir")[0].text
+
+
+def test_a_clock_of_no_sense_is_reported_in_few_digits(
+    tmp_path: Path, follow: Callable[[], Board]
+) -> None:
+    with EventFileWriter(tmp_path / "r") as writer:
+        for wall in (1e300, 1.0):
+            writer.write(event_logs.simple_event(0, wall, [("loss", 1.0)]))
+    board = follow()
+    wait_until(lambda: bool(problems(board, "clock_jump")))
+    assert len(problems(board, "clock_jump")[0].text) < 100

@@ -76,6 +76,8 @@ export interface Problem {
 
 export interface Change {
   rev: number;
+  /** Grows when trace files come, change or go. */
+  traces: number;
   runs: number;
   tags: number;
   points: number;

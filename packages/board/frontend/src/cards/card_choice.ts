@@ -1,9 +1,13 @@
 /** What a media card shows of its tag: its own step, sample and partner of a comparison. In the address. */
 import { type Codec, list } from '../address/url_codec.ts';
 
+/** In place of the number of a sample. */
+export const ALL_SAMPLES = -1;
+
 export interface CardChoice {
   /** The card's own step; without it the card follows the global step cursor. */
   step?: number;
+  /** ALL_SAMPLES: all at once. */
   sample?: number;
   /** The partner of a comparison: a run's name and a step. */
   otherRun?: string;

@@ -9,6 +9,7 @@ import { ToolBar, ToolChoice, ToolToggle } from '../controls/tool_bar.tsx';
 import { CanvasView } from '../picture/canvas_view.tsx';
 import { paletteNow } from '../picture/palette.ts';
 import { runColour } from '../runs/colours.ts';
+import { runTitle } from '../state/run_title.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { seriesVersion } from '../state/series_version.ts';
 import { safeText } from '../strings/safe_text.ts';
@@ -54,7 +55,9 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
   const palette = paletteNow();
   const layers = shown.flatMap((run): Layer[] => {
     const table = tables.get(run.id);
-    return table ? [{ run: run.id, name: safeText(run.name, 200), colour: runColour(run), table }] : [];
+    return table
+      ? [{ run: run.id, name: safeText(runTitle(run.name), 200), colour: runColour(run), table }]
+      : [];
   });
   const view = {
     mode: histogramMode.value,

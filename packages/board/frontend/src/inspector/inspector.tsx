@@ -10,6 +10,7 @@ import { styleOf } from '../runs/colours.ts';
 import { archive, archivedRuns, seriesByRun, showOnly, visibleRuns } from '../runs/visible_runs.ts';
 import { runById, seriesByTag, seriousProblems, tagById } from '../state/catalogue.ts';
 import { hparamsByRun } from '../state/hparams.ts';
+import { runTitle } from '../state/run_title.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import { naturally } from '../strings/natural_order.ts';
 import { safeText } from '../strings/safe_text.ts';
@@ -90,7 +91,7 @@ function RunDetails({ run }: { run: Run }) {
   return (
     <>
       <h3 class="inspected">
-        <DashSwatch colour={style.colour} dash={style.dash} /> {safeText(run.name)}
+        <DashSwatch colour={style.colour} dash={style.dash} /> {safeText(runTitle(run.name))}
       </h3>
       <p class="actions">
         <button type="button" onClick={() => showOnly([run.name])}>
@@ -173,7 +174,7 @@ function TagDetails({ tag }: { tag: Tag }) {
               <tr key={one.run}>
                 <td>
                   <button type="button" class="as-text" onClick={() => (inspectedRun.value = one.run)}>
-                    {safeText(runById.value.get(one.run)?.name ?? '')}
+                    {safeText(runTitle(runById.value.get(one.run)?.name ?? ''))}
                   </button>
                 </td>
                 <td class="numeric">{shortNumber(one.last)}</td>

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { getJson } from '../api/client.ts';
 import { runQuery, showEveryRun } from '../runs/visible_runs.ts';
-import { meta } from '../state/catalogue.ts';
+import { meta, problems } from '../state/catalogue.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { fileSize } from '../units/bytes.ts';
 import { counted } from '../units/numbers.ts';
@@ -65,6 +65,19 @@ export function EmptyBoard({ hasRuns }: { hasRuns: boolean }) {
   const now = useHealth();
   if (now?.loading && now.bytes_total > 0) return <LoadingBoard />;
   const folder = meta.value?.logdir;
+  const missing = problems.value.find((one) => one.kind === 'missing_logdir');
+  if (missing) {
+    return (
+      <div class="notice" role="alert">
+        <h2>The log folder is not there</h2>
+        <p>{safeText(missing.text)}.</p>
+        <p class="faint">
+          Its runs appear again as soon as the folder does. If it was moved, start the board with its new
+          place.
+        </p>
+      </div>
+    );
+  }
   return (
     <div class="notice">
       <h2>{hasRuns ? 'These runs have no metrics yet' : 'Nothing has been written yet'}</h2>

@@ -51,18 +51,23 @@ export function pointsOf(table: PrTable): Point[] {
   return Array.from({ length: table.thresholds }, (_, i) => pointAt(table, i));
 }
 
-/** Mean precision over recall, each step weighted by its gain of recall. */
+/**
+ * Mean precision over recall, each step weighted by its gain of recall.
+ *
+ * It goes from the highest threshold to the lowest, as scikit-learn does: of thresholds with the same recall only
+ * the highest counts, whose precision is what that recall costs.
+ */
 export function averagePrecision(points: Point[]): number {
-  const ordered = points
-    .filter((p) => Number.isFinite(p.precision) && Number.isFinite(p.recall))
-    .sort((a, b) => a.recall - b.recall);
   let area = 0;
   let before = 0;
-  for (const point of ordered) {
+  let any = false;
+  for (const point of points.toReversed()) {
+    if (!Number.isFinite(point.precision) || !Number.isFinite(point.recall)) continue;
+    any = true;
     area += (point.recall - before) * point.precision;
     before = point.recall;
   }
-  return ordered.length ? area : Number.NaN;
+  return any ? area : Number.NaN;
 }
 
 /** Area under true over false positive rate, by trapezia; NaN where one class has no example. */

@@ -5,6 +5,7 @@ import type { Kind, Tag } from '../api/types.ts';
 import { tagFilter } from '../metrics/grid/grid_address.ts';
 import { listedRuns, showEveryRun, showOnly } from '../runs/visible_runs.ts';
 import { tags } from '../state/catalogue.ts';
+import { runTitle } from '../state/run_title.ts';
 import { inspectedRun, inspectedTag, stepCursor, stepFrom, stepTo } from '../state/selection.ts';
 import { theme } from '../style/theme.ts';
 import { addCommands } from './command_palette.tsx';
@@ -78,7 +79,7 @@ function showTag(tag: Tag): void {
 addCommands(() =>
   listedRuns.value.map((run) => ({
     kind: 'run',
-    text: run.name,
+    text: runTitle(run.name),
     run: () => {
       inspectedRun.value = run.id;
       inspectedTag.value = null;
@@ -88,7 +89,7 @@ addCommands(() =>
 addCommands(() =>
   listedRuns.value.map((run) => ({
     kind: 'only',
-    text: `Only ${run.name}`,
+    text: `Only ${runTitle(run.name)}`,
     run: () => showOnly([run.name]),
   })),
 );

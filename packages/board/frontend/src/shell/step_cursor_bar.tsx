@@ -8,27 +8,19 @@ import { Icon } from '../controls/icons.tsx';
 import { visibleRunIds } from '../runs/visible_runs.ts';
 import { runById, series } from '../state/catalogue.ts';
 import { stepCursor, stepFrom, stepTo } from '../state/selection.ts';
+import { stepReachOf } from '../state/step_reach.ts';
 import { localDate } from '../units/dates.ts';
 import { duration } from '../units/durations.ts';
-import { count, shortNumber } from '../units/numbers.ts';
+import { count, counted, shortNumber } from '../units/numbers.ts';
 
 type Shown = 'step' | 'relative' | 'wall';
 /** How the cursor is written. */
 export const cursorUnit = urlSignal<Shown>('cu', choice('step', 'relative', 'wall'), 'step');
 
 /** All steps of the runs that are drawn, and the run that has the most of them. */
-export const stepReach = computed(() => {
-  let lo = Number.POSITIVE_INFINITY;
-  let hi = Number.NEGATIVE_INFINITY;
-  let longest = null as (typeof series.value)[number] | null;
-  for (const one of series.value) {
-    if (!visibleRunIds.value.has(one.run) || one.n === 0) continue;
-    lo = Math.min(lo, one.firstStep);
-    hi = Math.max(hi, one.lastStep);
-    if (!longest || one.lastStep - one.firstStep > longest.lastStep - longest.firstStep) longest = one;
-  }
-  return lo <= hi ? { lo, hi, longest: longest! } : null;
-});
+export const stepReach = computed(() =>
+  stepReachOf(series.value.filter((one) => visibleRunIds.value.has(one.run))),
+);
 
 /** When a step was, in seconds; between first and last event of the longest run steps are taken as even. */
 function wallOf(step: number): number {
@@ -52,7 +44,7 @@ export function StepCursorBar() {
   // What is being typed stays while the cursor changes.
   const [typed, setTyped] = useState<string | null>(null);
   if (!reach) return null;
-  const { lo, hi } = reach;
+  const { lo, hi, beyond } = reach;
   const at = stepCursor.value;
   const from = stepFrom.value;
   const to = stepTo.value;
@@ -94,7 +86,13 @@ export function StepCursorBar() {
         value={at ?? hi}
         onInput={(event) => set(Number(event.currentTarget.value))}
       />
-      <span class="step-end">{shortNumber(hi)}</span>
+      <span
+        class="step-end"
+        title={beyond ? `${counted(beyond, 'series', 'series')} with steps far beyond` : ''}
+      >
+        {shortNumber(hi)}
+        {beyond > 0 && ' +'}
+      </span>
       <output class="step-text">
         {at === null ? 'latest' : cursorUnit.value === 'step' ? '' : textOf(at)}
       </output>

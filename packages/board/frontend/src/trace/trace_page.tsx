@@ -1,6 +1,7 @@
 /** The Trace page: where the time of a step went, by tracks, transfers, critical path and memory. */
 import { useEffect } from 'preact/hooks';
 import { loaded } from '../state/catalogue.ts';
+import { safeText } from '../strings/safe_text.ts';
 import { Failed, Notices, Opening } from './panels/loading.tsx';
 import { Sidebar } from './panels/sidebar.tsx';
 import { KEYS, onKey } from './timeline/keys.ts';
@@ -10,7 +11,15 @@ import { Toolbar } from './toolbar/toolbar.tsx';
 import './timeline/trace_hook.ts';
 import { followPattern, warm } from './state/trace_search.ts';
 import { followSelection } from './state/trace_selection.ts';
-import { chosen, followTraces, mainTrace, readTraces, traces, tracesFailure } from './state/trace_state.ts';
+import {
+  chosen,
+  followTraces,
+  mainTrace,
+  readTraces,
+  traceName,
+  traces,
+  tracesFailure,
+} from './state/trace_state.ts';
 
 export default function TracePage() {
   useEffect(() => {
@@ -48,7 +57,7 @@ export default function TracePage() {
   const header = model.header.value;
   return (
     <div class="trace-page">
-      <h1 class="hidden-for-the-eye">Trace of step {chosen.value.step}</h1>
+      <h1 class="hidden-for-the-eye">Trace of {safeText(traceName(chosen.value.id), 100)}</h1>
       <Toolbar />
       <Notices />
       <div class="trace-body">
@@ -80,7 +89,9 @@ function NoTraces() {
       <p>No step has been traced in this log.</p>
       <p class="faint">
         Run a step with RunOptions(trace_level=FULL_TRACE) and give its RunMetadata to
-        FileWriter.add_run_metadata; TensorFlow's writer does the same.
+        FileWriter.add_run_metadata; TensorFlow's writer does the same. Traces of PyTorch's profiler
+        (*.pt.trace.json), XLA's (*.xplane.pb) and others in Chrome's format (*trace*.json) open here too, if
+        they lie in the log folder.
       </p>
     </div>
   );

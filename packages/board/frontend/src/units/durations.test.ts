@@ -42,3 +42,9 @@ test('a position is written as players write it', () => {
     '–',
   ]);
 });
+
+test('a duration of no sense has few digits', () => {
+  for (const text of [duration(1e300), shortDuration(1e300), duration(-1e300), age(1e300)]) {
+    assert.ok(text.length < 16, text);
+  }
+});

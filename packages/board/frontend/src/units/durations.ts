@@ -8,6 +8,9 @@ const PARTS: [seconds: number, name: string][] = [
   [1, 's'],
 ];
 
+/** Of a longer duration, such as that of a broken clock, only the size is written. */
+const MOST_S = 1e12;
+
 /** A duration in the two units that matter: "1 h 30 min"; below a minute in seconds with five digits. */
 export function duration(seconds: number): string {
   if (seconds < 0) return `\u2212${duration(-seconds)}`;
@@ -38,6 +41,7 @@ export const microsecondsText = (us: number): string => shortDuration(us / 1e6);
 export function age(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds >= MOST_S) return duration(seconds);
   return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
@@ -54,6 +58,7 @@ export function playerTime(seconds: number): string {
 
 /** At least a minute, rounded to the smaller of its two units; a full larger unit carries over. */
 export function inTwoParts(seconds: number): string {
+  if (!(seconds < MOST_S)) return `${shortNumber(seconds / 86400)} d`;
   const i = PARTS.findIndex(([size]) => seconds >= size);
   const [size, name] = PARTS[i]!;
   let whole = Math.floor(seconds / size + 1e-9);

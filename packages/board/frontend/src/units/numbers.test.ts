@@ -40,3 +40,9 @@ test('percentages below ten have a decimal', () => {
   assert.deepEqual([0, 0.004, 0.0999, 0.5, 1].map(percent), ['0 %', '0.4 %', '10 %', '50 %', '100 %']);
   assert.deepEqual([0.0123, 0.456].map(precisePercent), ['1.23 %', '45.6 %']);
 });
+
+test('huge counts have few digits', () => {
+  assert.equal(count(1e300), '1e300');
+  assert.equal(count(2 ** 62), '4.6117e18');
+  assert.equal(count(1234567), '1,234,567');
+});

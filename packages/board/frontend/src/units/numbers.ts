@@ -1,7 +1,11 @@
 /** Numbers as the page writes them. */
 
-/** A whole number with its thousands apart: 1,234,567. */
-export const count = (n: number): string => n.toLocaleString('en');
+/** From here on not all whole numbers can be told apart. */
+const MOST_EXACT = 2 ** 53;
+
+/** A whole number with its thousands apart: 1,234,567; beyond what is exact in few digits. */
+export const count = (n: number): string =>
+  Math.abs(n) < MOST_EXACT ? n.toLocaleString('en') : shortNumber(n);
 
 /** How many of a thing: "1 run", "2,000 runs". */
 export const counted = (n: number, one: string, several = `${one}s`): string =>

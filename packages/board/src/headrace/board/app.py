@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 
 from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
@@ -26,6 +27,7 @@ from headrace.board.panels.tensorboard_calls import TensorboardCallsPanel
 from headrace.board.panels.tensors import TensorsPanel
 from headrace.board.panels.text import TextPanel
 from headrace.board.panels.traces import TracesPanel
+from headrace.board.reading.places.log_places import Place
 from headrace.board.web import static_files
 from headrace.board.web.error_pages import error_page, wants_page
 from headrace.board.web.responses import error_response
@@ -58,7 +60,7 @@ class BoardApp(Flask):
 
 
 def create_app(
-    logdir: str | os.PathLike[str],
+    logdir: Place | Mapping[str, Place],
     *,
     title: str = "",
     state_file: str | os.PathLike[str] | None = None,
@@ -72,8 +74,8 @@ def create_app(
     the calling process; `app.board.stop()` ends them.
 
     Args:
-      logdir: folder of event files; each folder with event files is a run. It may be empty, and
-        need not exist yet.
+      logdir: folder of event files, or its URL, such as s3://bucket/runs; each folder with event
+        files is a run. It may be empty, and need not exist yet. Several of them by name.
       title: title of the browser tab; by default the name of the folder.
       state_file: file of notes, saved views and colours; without it the browser stores them.
       follow_links: whether symbolic links may lead out of the logdir.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from headrace.board.embedding.embedding_index import EmbeddingIndex
@@ -10,18 +12,23 @@ from headrace.board.graph.graph_cache import GraphCache
 from headrace.board.native_modules import report_missing_modules
 from headrace.board.reading.ingestion import Ingestion, Progress
 from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.places.log_places import Place, title_of
+from headrace.board.reading.places.named_folders import LogSource, NamedFolders
+from headrace.board.reading.places.remote_mirror import RemoteMirror
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.state_file import StateFile
 from headrace.board.store.run_index import RunIndex
 from headrace.board.trace.placement.placement_cache import PlacementCache
 from headrace.board.trace.trace_cache import TraceCache
+from headrace.formats.file_systems import is_remote, local_path
 
 
 class Board:
     """The data of one logdir, which all panels of an app share.
 
     Args:
-      logdir: folder of event files; each folder with event files is a run. It need not exist yet.
+      logdir: folder of event files, or its URL; each folder with event files is a run. It need not
+        exist yet. Several of them by name: runs have the name of their folder before their own.
       title: title of the browser tab; by default the name of the folder.
       state_file: file of notes and saved views; None: nothing is saved.
       follow_links: whether symbolic links may lead out of the logdir.
@@ -30,18 +37,19 @@ class Board:
 
     def __init__(
         self,
-        logdir: str | os.PathLike[str],
+        logdir: Place | Mapping[str, Place],
         *,
         title: str = "",
         state_file: str | os.PathLike[str] | None = None,
         follow_links: bool = False,
         follow: bool = True,
     ) -> None:
-        self.logdir = Path(os.path.abspath(os.fspath(logdir)))
-        self.title = title or self.logdir.name or "headrace"
+        self.name = title_of(logdir)
+        self.title = title or self.name or "headrace"
         self.token_needed = False
-        self.folder = LogFolder(self.logdir, follow_links)
         self.index = RunIndex()
+        self._mirrors: list[RemoteMirror] = []
+        self.folder = self._open(logdir, follow_links)
         report_missing_modules(self.index.problems)
         self.records = RecordAccess(self.folder)
         self.graphs = GraphCache(self)
@@ -54,12 +62,16 @@ class Board:
 
     def load(self) -> Board:
         """Reads all event files once. Returns: itself."""
+        for mirror in self._mirrors:
+            mirror.sync()
         self._ingestion.load()
         return self
 
     def start(self) -> Board:
         """Starts reading in threads, which continues as files grow. Returns: itself."""
         if self._follow:
+            for mirror in self._mirrors:
+                mirror.start()
             self._ingestion.start()
         else:
             self.load()
@@ -71,7 +83,25 @@ class Board:
         self._ingestion.stop()
         self.records.close()
         self.folder.close()
+        for mirror in self._mirrors:
+            mirror.stop()
 
     def progress(self) -> Progress:
         """Returns how much of the logdir has been read."""
-        return self._ingestion.progress()
+        progress = self._ingestion.progress()
+        fetching = any(not mirror.synced for mirror in self._mirrors)
+        return replace(progress, loading=True) if fetching else progress
+
+    def _open(self, logdir: Place | Mapping[str, Place], follow_links: bool) -> LogSource:
+        if isinstance(logdir, Mapping):
+            return NamedFolders(
+                {name: self._folder_of(place, follow_links) for name, place in logdir.items()}
+            )
+        return self._folder_of(logdir, follow_links)
+
+    def _folder_of(self, place: Place, follow_links: bool) -> LogFolder:
+        if not is_remote(place):
+            return LogFolder(local_path(place), follow_links)
+        mirror = RemoteMirror(os.fspath(place), self.index.problems)
+        self._mirrors.append(mirror)
+        return LogFolder(mirror.folder)

@@ -10,8 +10,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from headrace.board.reading.places.log_places import Place, parse_logdir
 from headrace.board.web.security import Access, is_loopback
 from headrace.board.web.server import BoardServer, address, is_unspecified, listening_socket
+from headrace.formats.errors import UnimplementedError
+from headrace.formats.file_systems import is_remote
 
 _THREADS = 24  # each browser occupies one with its event stream; the others serve requests
 _DEFAULT_PORT = 6006
@@ -29,10 +32,17 @@ def main(arguments: list[str] | None = None) -> int:
     from headrace.board.app import create_app, new_token
     from headrace.board.web.static_files import FrontendMissingError
 
-    if options.logdir.is_file():
-        return _fail(f"{options.logdir} is a file: give its folder", 2)
-    if not options.logdir.is_dir():
-        _warn_of_missing_logdir(options.logdir)
+    try:
+        logdir = parse_logdir(options.logdir)
+    except ValueError as error:
+        return _fail(str(error), 2)
+    for place in logdir.values() if isinstance(logdir, dict) else [logdir]:
+        if is_remote(place):
+            continue
+        if os.path.isfile(place):
+            return _fail(f"{place} is a file: give its folder", 2)
+        if not os.path.isdir(place):
+            _warn_of_missing_logdir(place)
     token = new_token() if options.token == "" else options.token
     if not is_loopback(options.host) and token is None and not options.insecure_public:
         return _fail(
@@ -55,13 +65,13 @@ def main(arguments: list[str] | None = None) -> int:
         port = listener.getsockname()[1]
         try:
             app = create_app(
-                options.logdir,
+                logdir,
                 title=options.title,
                 state_file=options.state,
                 follow_links=options.follow_links,
                 access=_access(options, token, port),
             )
-        except FrontendMissingError as error:
+        except (FrontendMissingError, UnimplementedError) as error:
             return _fail(str(error), 1)
         url = address(options.host, port, token)
         print(f"headrace-board: {options.logdir} on {url}", flush=True)
@@ -69,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _warn_of_missing_logdir(logdir: Path) -> None:
+def _warn_of_missing_logdir(logdir: Place) -> None:
     _print_error(f"WARNING: the folder {os.path.abspath(logdir)} does not exist.")
     _print_error("Check --logdir. The board starts without runs and waits for the folder.")
 
@@ -125,7 +135,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="headrace-board", description="Graphs, summaries and step traces in the browser."
     )
-    parser.add_argument("--logdir", type=Path, required=True, help="folder of event logs")
+    parser.add_argument(
+        "--logdir",
+        required=True,
+        help="folder of event logs, or its URL (s3://bucket/runs); several: name:folder,name:URL",
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
     parser.add_argument(
         "--port",

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import math
 import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import pytest
 from browser.metrics_view import until
 from fixtures import media_logs
+from fixtures.panel_client import write_values
+
+from headrace.formats.proto.summary_pb2 import Summary
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +143,48 @@ def test_every_sample_of_a_batch_is_within_reach(
     assert image_card(page, "batch/images")["panes"][0]["samples"] == 3
     page.get_by_label("Sample of the batch").select_option("2")
     assert until(lambda: pixels(page)[0, 0, 0] == 20 + 100)
+
+
+def test_all_samples_of_a_batch_are_shown_at_once(
+    logdir: Path, board_server: Any, page: Any
+) -> None:
+    page.goto(board_server(logdir).url + "#/metrics?q=^batch/images$&runs=only:base&step=20")
+    assert image_card(page, "batch/images")["panes"][0]["samples"] == 3
+    page.get_by_label("Sample of the batch").select_option(label="all 3 samples")
+    shown = page.locator(".image-pane canvas")
+    assert until(lambda: shown.count() == 3)
+    first = "canvas => canvas.getContext('2d').getImageData(0, 0, 1, 1).data[0]"
+    assert until(lambda: [one.evaluate(first) for one in shown.all()] == [20, 70, 120])
+    boxes = [one.bounding_box() for one in shown.all()]
+    assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == 3
+    assert until(lambda: "i-1" in page.evaluate("location.hash"))
+    page.reload()
+    image_card(page, "batch/images")
+    assert until(lambda: shown.count() == 3)
+
+
+def test_an_animated_gif_plays(tmp_path: Path, board_server: Any, page: Any) -> None:
+    frames = [PIL.Image.new("RGB", (16, 16), colour) for colour in ("red", "blue")]
+    data = io.BytesIO()
+    frames[0].save(data, "GIF", save_all=True, append_images=frames[1:], duration=80, loop=0)
+    summary = Summary.Image(height=16, width=16, colorspace=3, encoded_image_string=data.getvalue())
+    write_values(tmp_path, [(1, Summary.Value(tag="moving", image=summary))])
+    page.goto(board_server(tmp_path).url + "#/metrics")
+    played = page.locator("img.image-played")
+    played.wait_for()
+    pane = page.locator(".image-pane")
+    seen = set()
+
+    def both() -> bool:
+        picture = PIL.Image.open(io.BytesIO(pane.screenshot())).convert("RGB")
+        red, _, blue = picture.getpixel((picture.width // 2, picture.height // 2))
+        seen.add("red" if red > blue else "blue")
+        return len(seen) == 2
+
+    assert until(both)
+    # A comparison needs pixels, so it shows the first frame.
+    page.get_by_label("Comparison").get_by_text("Wipe").click()
+    assert until(lambda: played.count() == 0)
 
 
 def test_a_difference_lists_what_differs(logdir: Path, board_server: Any, page: Any) -> None:

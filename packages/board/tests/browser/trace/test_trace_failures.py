@@ -122,3 +122,14 @@ def test_run_metadata_without_slices_is_no_trace_and_leaves_the_real_ones(
     until(page, "window.__board.trace?.stalls != null")
     wait_for_rest(page)  # a notice would be there by now
     assert page.locator(".trace-notices").count() == 0
+
+
+def test_a_trace_without_slices_shows_only_that(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.trace.json").write_text("[]")
+    page.goto(f"{board_server(tmp_path).url}#/trace")
+    page.get_by_text("This trace has no slices").wait_for()
+    until(page, "window.__board.trace.stalls !== null")
+    wait_for_rest(page)  # a notice would be there by now
+    assert page.locator(".trace-notices").count() == 0

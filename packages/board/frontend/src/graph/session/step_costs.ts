@@ -96,7 +96,9 @@ export class StepCosts {
   private async list(): Promise<void> {
     const turn = ++this.listTurn;
     try {
-      const { traces } = await getJson<{ traces: TraceEntry[] }>('traces');
+      const reply = await getJson<{ traces: (TraceEntry & { step: number | null })[] }>('traces');
+      // The slices of a profiler's trace file are no nodes of a graph.
+      const traces = reply.traces.filter((one): one is TraceEntry => one.step !== null);
       if (turn !== this.listTurn) return;
       this.traces.value = [...traces].sort((a, b) => Number(this.isOwn(b)) - Number(this.isOwn(a)));
     } catch (error) {

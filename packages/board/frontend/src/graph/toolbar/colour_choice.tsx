@@ -1,6 +1,7 @@
 /** The choice of colours; for costs the traced steps, for differences the other graph. */
 
 import { runById } from '../../state/catalogue.ts';
+import { runTitle } from '../../state/run_title.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../../units/numbers.ts';
 import type { ColourMode } from '../drawing/paint.ts';
@@ -58,7 +59,7 @@ function Steps({ session }: { session: Session }) {
       <div class="g-op-kinds">
         {[...runs].map(([run, list]) => (
           <fieldset class="g-steps" key={run}>
-            <legend>{safeText(runById.value.get(run)?.name ?? `run ${run}`, 60)}</legend>
+            <legend>{safeText(runTitle(runById.value.get(run)?.name ?? `run ${run}`), 60)}</legend>
             {list.map((t) => (
               <label class="g-menu-link" key={t.id}>
                 <input

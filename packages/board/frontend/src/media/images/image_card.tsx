@@ -1,6 +1,7 @@
 /** The card of a tag of images: every step of each run, alone, side by side or compared. */
 import { useRef, useState } from 'preact/hooks';
 import type { CardProps } from '../../cards/card.ts';
+import { ALL_SAMPLES } from '../../cards/card_choice.ts';
 import { CardStepBar } from '../../cards/card_step_bar.tsx';
 import { safeText } from '../../strings/safe_text.ts';
 import { useExposed } from '../../testing/test_hook.ts';
@@ -9,7 +10,7 @@ import { PartnerBar } from '../partner_bar.tsx';
 import { imageKeys } from './image_keys.ts';
 import { useImageMenu } from './image_menu.ts';
 import type { PaneState } from './image_pane.tsx';
-import { ImageTiles } from './image_tiles.tsx';
+import { ImageTiles, MOST_SAMPLES } from './image_tiles.tsx';
 import { ImageTools } from './image_tools.tsx';
 import { useImagePanes, usePaneStates } from './use_image_panes.ts';
 
@@ -80,6 +81,7 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
         name={name}
         panes={drawn}
         step={step}
+        samples={sample === ALL_SAMPLES ? samples : 1}
         withRunNames={shown.length > 1}
         width={width}
         height={Math.max(60, height - (mode === 'off' ? 0 : STEPS) - TOOLS - STEPS - FOOT)}
@@ -111,7 +113,12 @@ export default function ImageCard({ card, tag, runs, width, height }: CardProps)
         <ImageFoot
           state={states.values().next().value}
           pixel={pixel}
-          more={runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : ''}
+          more={[
+            runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : '',
+            sample === ALL_SAMPLES && samples > MOST_SAMPLES ? `${MOST_SAMPLES} of ${samples} samples` : '',
+          ]
+            .filter(Boolean)
+            .join(' · ')}
         />
       </p>
     </fieldset>

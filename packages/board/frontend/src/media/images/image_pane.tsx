@@ -1,7 +1,7 @@
 /** One image, or the comparison of two, at any zoom. What was shown stays until the next one is decoded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageOf } from '../../api/error_message.ts';
-import type { BlobItem } from '../blob_rows.ts';
+import { type BlobItem, blobUrl } from '../blob_rows.ts';
 import type { Compare } from '../media_view.ts';
 import { type Adjustment, applyLevels, type Difference, isNeutral, levels, subtract } from './adjust.ts';
 import { type ImageRequest, keyOf, type Picture, pictureOf } from './image_store.ts';
@@ -89,6 +89,9 @@ export function ImagePane(props: PaneProps) {
     });
   }, [pictures, mode, wipe, gain, adjustment.brightness, adjustment.contrast]);
 
+  // A canvas draws the first frame only; the browser plays the file itself, where nothing changes its pixels.
+  const plays =
+    picture?.item.mime === 'image/gif' && mode === 'off' && isNeutral(adjustment) && !reducedMotion();
   const pan = useRef<{ x: number; y: number; left: number; top: number } | null>(null);
   return (
     <div class={`image-pane ${zoom ? 'zoomed' : ''}`} style={{ width: `${width}px`, height: `${height}px` }}>
@@ -96,7 +99,7 @@ export function ImagePane(props: PaneProps) {
         ref={canvas}
         role="img"
         aria-label={props.label}
-        class={scale >= 1 ? 'pixelated' : ''}
+        class={`${scale >= 1 ? 'pixelated' : ''}${plays ? ' behind' : ''}`}
         style={{
           display: pictures ? 'block' : 'none',
           width: `${(picture?.bitmap.width ?? 0) * scale}px`,
@@ -131,6 +134,17 @@ export function ImagePane(props: PaneProps) {
         }}
         onPointerLeave={() => props.onPixel(null)}
       />
+      {plays && (
+        <img
+          class={`image-played${scale >= 1 ? ' pixelated' : ''}`}
+          src={blobUrl(picture.item)}
+          alt=""
+          style={{
+            width: `${picture.bitmap.width * scale}px`,
+            height: `${picture.bitmap.height * scale}px`,
+          }}
+        />
+      )}
       {failure && (
         <p class="pane-failure" role="alert">
           {failure}
@@ -139,6 +153,8 @@ export function ImagePane(props: PaneProps) {
     </div>
   );
 }
+
+const reducedMotion = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 interface Look {
   mode: Compare;

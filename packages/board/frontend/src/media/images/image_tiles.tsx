@@ -8,6 +8,8 @@ import type { Pane } from './use_image_panes.ts';
 
 const TITLE_PX = 20;
 const GAP_PX = 8;
+/** More samples of one image would be too small to see. */
+export const MOST_SAMPLES = 64;
 
 interface TilesProps {
   /** The name of the tag. */
@@ -15,6 +17,8 @@ interface TilesProps {
   panes: Pane[];
   /** The step of the card; images of another step say so. */
   step: number | null;
+  /** How many samples of each image are drawn at once; 1: the requested one. */
+  samples: number;
   withRunNames: boolean;
   width: number;
   height: number;
@@ -23,24 +27,43 @@ interface TilesProps {
   onState: (run: Run, state: PaneState) => void;
 }
 
-export function ImageTiles({ name, panes, step, withRunNames, width, height, common, onState }: TilesProps) {
-  const size = tileSize(panes.length || 1, width, height);
+export function ImageTiles({
+  name,
+  panes,
+  step,
+  samples,
+  withRunNames,
+  width,
+  height,
+  common,
+  onState,
+}: TilesProps) {
+  const shown = Math.min(samples, MOST_SAMPLES);
+  const size = tileSize((panes.length || 1) * shown, width, height);
+  const tiles = panes.flatMap((pane) =>
+    Array.from({ length: shown }, (_, i) => ({
+      ...pane,
+      sample: shown > 1 ? i : pane.requested.sample,
+      first: i === 0,
+    })),
+  );
   return (
     <div class="image-tiles" style={{ minHeight: `${height}px` }}>
-      {panes.map(({ run, requested }) => (
-        <figure key={run.id} style={{ width: `${size.width}px` }}>
-          {(withRunNames || requested.step !== step) && (
+      {tiles.map(({ run, requested, sample, first }) => (
+        <figure key={`${run.id} ${shown > 1 ? sample : ''}`} style={{ width: `${size.width}px` }}>
+          {(withRunNames || requested.step !== step || shown > 1) && (
             <figcaption>
-              <RunName run={run} />
+              {(withRunNames || requested.step !== step) && <RunName run={run} />}
+              {shown > 1 && <span class="faint"> {sample + 1}</span>}
               {requested.step !== step && <span class="faint"> step {requested.step}</span>}
             </figcaption>
           )}
           <ImagePane
             {...common}
             {...size}
-            requested={requested}
-            label={`${name}, run ${safeText(run.name, 120)}, step ${requested.step}`}
-            onState={(state) => onState(run, state)}
+            requested={{ ...requested, sample }}
+            label={`${name}, run ${safeText(run.name, 120)}, step ${requested.step}${shown > 1 ? `, sample ${sample + 1}` : ''}`}
+            onState={(state) => first && onState(run, state)}
           />
         </figure>
       ))}

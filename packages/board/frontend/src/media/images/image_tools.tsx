@@ -1,4 +1,5 @@
 /** The tool bar of an image card: comparison, zoom, levels, sample of the batch. */
+import { ALL_SAMPLES } from '../../cards/card_choice.ts';
 import { ToolBar, ToolChoice } from '../../controls/tool_bar.tsx';
 import { type Compare, compare, lookOf, setChoice, setLook } from '../media_view.ts';
 import { ImageAdjust } from './image_adjust.tsx';
@@ -53,6 +54,7 @@ export function ImageTools({ tag, name, width, sample, samples }: Props) {
             value={sample}
             onChange={(event) => setChoice(tag, { sample: Number(event.currentTarget.value) })}
           >
+            <option value={ALL_SAMPLES}>all {samples} samples</option>
             {Array.from({ length: samples }, (_, i) => (
               <option key={String(i)} value={i}>
                 sample {i + 1} of {samples}

@@ -1,7 +1,7 @@
 /** Which images a card shows: one for each run at the card's step, and the partner of a comparison. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Run, Tag } from '../../api/types.ts';
-import { chosenStep, unionOfSteps } from '../../cards/card_choice.ts';
+import { ALL_SAMPLES, chosenStep, unionOfSteps } from '../../cards/card_choice.ts';
 import { stepCursor } from '../../state/selection.ts';
 import { type BlobRows, placeNear, useRows } from '../blob_rows.ts';
 import { choiceOf, compare } from '../media_view.ts';
@@ -21,6 +21,7 @@ export interface ImagePanes {
   rows: ReadonlyMap<number, BlobRows>;
   steps: number[];
   step: number | null;
+  /** ALL_SAMPLES: all at once. */
   sample: number;
   /** The images at the step, and those of them that are drawn: not the partner itself. */
   panes: Pane[];
@@ -44,7 +45,7 @@ export function useImagePanes(tag: Tag, shown: Run[]): ImagePanes {
 
   const requestOf = (run: Run, at: number): ImageRequest | null => {
     const place = placeNear(run.id, tag.id, rows.get(run.id), at);
-    return place && { ...place, sample };
+    return place && { ...place, sample: sample === ALL_SAMPLES ? 0 : sample };
   };
   const panes = shown.flatMap((run) => {
     const requested = step === null ? null : requestOf(run, step);

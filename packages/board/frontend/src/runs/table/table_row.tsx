@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { DashSwatch } from '../../controls/dash_swatch.tsx';
 import { Icon } from '../../controls/icons.tsx';
+import { runTitle } from '../../state/run_title.ts';
 import { hoveredRun } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { shortNumber } from '../../units/numbers.ts';
@@ -73,13 +74,13 @@ export function TableRow({ row, index, isActive }: { row: Row; index: number; is
         hoveredRun.value = run.id;
       }}
     >
-      <Box state={isOn ? 'on' : 'off'} label={run.name} set={() => toggleRow(row)} />
+      <Box state={isOn ? 'on' : 'off'} label={runTitle(run.name)} set={() => toggleRow(row)} />
       <button
         type="button"
         ref={swatch}
         class="swatch-button"
         tabIndex={-1}
-        aria-label={`Colour of ${safeText(run.name)}`}
+        aria-label={`Colour of ${safeText(runTitle(run.name))}`}
         onClick={() => setPicking(true)}
       >
         <DashSwatch colour={style.colour} dash={style.dash} />
@@ -91,11 +92,11 @@ export function TableRow({ row, index, isActive }: { row: Row; index: number; is
         type="button"
         class="row-name"
         tabIndex={-1}
-        title={`${safeText(run.name)}\nclick: details, double click: only this run`}
+        title={`${safeText(runTitle(run.name))}\nclick: details, double click: only this run`}
         onClick={() => inspect(run)}
         onDblClick={() => showOnly([run.name])}
       >
-        {safeText(row.title)}
+        {safeText(runTitle(row.title))}
       </button>
       {run.live && <span class="live-dot" role="img" aria-label="being written" title="being written" />}
       {isArchived && <span class="faint">archived</span>}

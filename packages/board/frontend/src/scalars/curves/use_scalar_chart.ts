@@ -6,6 +6,7 @@ import { type ChartView, type Curve, SUPERSEDED } from '../../charts/chart_model
 import { fitX, fitY } from '../../charts/fit.ts';
 import { runStyles } from '../../runs/colours.ts';
 import { runById } from '../../state/catalogue.ts';
+import { runTitle } from '../../state/run_title.ts';
 import { themeVersion } from '../../style/theme.ts';
 import { type CardStyle, styleOfCard } from '../settings/card_style.ts';
 import { groupBand, ignoreOutliers, type Scale, yScale } from '../settings/chart_settings.ts';
@@ -71,7 +72,7 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
   const { shown } = state;
   const looks = [runStyles.value, themeVersion.value, groupBand.value];
   const curvesOf = (of: ShownCurves): Curve[] => {
-    const nameOf = (run: number) => runById.peek().get(run)?.name ?? '';
+    const nameOf = (run: number) => runTitle(runById.peek().get(run)?.name ?? '');
     return finish ? finish(of, nameOf) : styledCurves(of, nameOf);
   };
   const curves = useMemo(() => (shown ? curvesOf(shown) : []), [shown, finish, ...looks]);

@@ -10,7 +10,9 @@ export interface TraceRow {
   id: number;
   run: number;
   tag: string;
-  step: number;
+  /** null for the trace file of a profiler, which has a title. */
+  step: number | null;
+  title: string;
   wall: number;
   bytes: number;
   slices: number | null;
@@ -63,6 +65,9 @@ export interface Stall {
   begin: number;
   kind: 'receive' | 'sync' | 'copy' | 'queue';
 }
+
+/** Whether a slice waited for something else than its own thread: a busy thread works, and is no fault. */
+export const isWait = (stall: Stall): boolean => stall.kind !== 'queue';
 
 export interface Transfer {
   name: string;
@@ -147,6 +152,8 @@ export interface SliceDetails extends SliceRef {
   persistent_bytes: number;
   wall_start_ns: string;
   transfers: Transfer[];
+  /** What a profiler has logged with the slice. */
+  arguments: Record<string, unknown>;
   critical?: boolean;
 }
 

@@ -1,6 +1,7 @@
 /** Draws arrows between tracks: transfers, long waits and the critical path. */
 
 import { nanosecondsText } from '../../units/nanoseconds.ts';
+import { isWait } from '../data/trace_api.ts';
 import { trackHeight } from '../layout/rows.ts';
 import { spanOf } from '../layout/time_view.ts';
 import { type Context, middles, type TimelineScene } from './timeline_scene.ts';
@@ -54,7 +55,8 @@ export function drawArrows(on: Context, picture: TimelineScene): ArrowCounts {
     const { summary } = section;
     if (!summary) return;
     const middle = middles(picture, s);
-    const stalled = new Set(summary.stalls.map((stall) => stall.to.slice));
+    const waits = summary.stalls.filter(isWait);
+    const stalled = new Set(waits.map((stall) => stall.to.slice));
     const seen = summary.transfers.filter(
       (move) => !stalled.has(move.to_slice) && move.to >= view.t0 && move.from <= view.t1,
     );
@@ -82,7 +84,7 @@ export function drawArrows(on: Context, picture: TimelineScene): ArrowCounts {
       });
     }
     let labels = 0;
-    for (const stall of summary.stalls.slice(0, 60)) {
+    for (const stall of waits.slice(0, 60)) {
       const end = stall.begin + stall.wait_ns;
       if (end < view.t0 || stall.begin > view.t1 || stall.wait_ns * scale < 3) continue;
       const to = middle(stall.to.lane);
@@ -97,8 +99,6 @@ export function drawArrows(on: Context, picture: TimelineScene): ArrowCounts {
       on.moveTo(Math.max(-4, begin), bar);
       on.lineTo(Math.min(width + 4, right), bar);
       on.stroke();
-      // The track itself shows a busy thread; arrows show what came from other tracks.
-      if (stall.kind === 'queue') continue;
       const departs = stall.from ? Math.min(stall.from.start + stall.from.dur, end) : stall.begin;
       arrow(on, {
         x0: (departs - view.t0) * scale,

@@ -2,7 +2,7 @@
 
 import { momentInSpan, nanosecondsText } from '../../units/nanoseconds.ts';
 import { rulerTicks } from '../../units/ticks.ts';
-import type { Summary } from '../data/trace_api.ts';
+import { isWait, type Summary } from '../data/trace_api.ts';
 import { LEVELS, MERGED, type TraceItems } from '../data/trace_items.ts';
 import { spanOf, type TimeView } from '../layout/time_view.ts';
 import { PixelRows } from './pixel_rows.ts';
@@ -43,7 +43,7 @@ export function drawOverview(
     pixels.draw(on, l, 0, 4 + l * each, width, Math.max(1, each - (each > 3 ? 1 : 0)));
   }
   on.fillStyle = ink.error;
-  for (const stall of summary?.stalls.slice(0, 40) ?? []) {
+  for (const stall of summary?.stalls.filter(isWait).slice(0, 40) ?? []) {
     const x = (stall.begin - full.t0) * scale;
     on.fillRect(x, height - 3, Math.max(3, stall.wait_ns * scale), 3);
   }

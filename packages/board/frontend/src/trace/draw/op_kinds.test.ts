@@ -43,3 +43,19 @@ test('a gradient has the scope of its forward op', () => {
   assert.equal(scopeOf('gradients/conv1/Conv2D_grad/Conv2DBackpropInput'), 'conv1');
   assert.equal(scopeOf('loss'), '');
 });
+
+test('ops of PyTorch and of XLA have kinds too', () => {
+  const kinds = [
+    'aten::mm',
+    'aten::add_',
+    'aten::conv2d',
+    'aten::view',
+    'fusion',
+    'cudaLaunchKernel',
+    'ProfilerStep',
+  ];
+  assert.deepEqual(
+    kinds.map((op) => kindOf(op).id),
+    ['matrix', 'elementwise', 'matrix', 'shape', 'elementwise', 'other', 'other'],
+  );
+});

@@ -48,6 +48,22 @@ const RULES: [RegExp, string][] = [
   ],
 ];
 
+/** Ops of PyTorch, functions of GPU libraries and ops of XLA, whose names are lower case. */
+const LOWER_CASE: [RegExp, string][] = [
+  [/(^|_)(mm|bmm|addmm|baddbmm|matmul|linear|dot)($|_)|conv|gemm|xmma|cutlass|einsum|attention/, 'matrix'],
+  [/copy|memcpy|memset|^to$|nccl|all_?reduce|all_?gather|collective/, 'transfer'],
+  [/adam|sgd|^optimizer|foreach|fused_adam/, 'update'],
+  [/norm|pool|softmax|(^|_)(sum|mean|max|min|argmax|reduce)|nll_loss|cross_entropy/, 'reduction'],
+  [
+    /view|reshape|transpose|permute|^t$|cat|slice|select|expand|empty|zero|fill|pad|broadcast|tuple|gather/,
+    'shape',
+  ],
+  [
+    /add|sub|mul|div|relu|gelu|tanh|sigmoid|exp|log|sqrt|pow|elementwise|fusion|dropout|threshold/,
+    'elementwise',
+  ],
+];
+
 const known = new Map<string, OpKind>();
 
 /** The kind of an op; of fused ops (`AddV2+Relu`) the kind of the first known one. */
@@ -63,6 +79,10 @@ export function kindOf(op: string): OpKind {
 function idOf(op: string): string {
   for (const part of op.split('+')) {
     for (const [rule, id] of RULES) if (rule.test(part)) return id;
+  }
+  const plain = op.replace(/^aten::_?/, '').toLowerCase();
+  if (plain !== op.toLowerCase() || op === plain || op.endsWith('_kernel')) {
+    for (const [rule, id] of LOWER_CASE) if (rule.test(plain)) return id;
   }
   return 'other';
 }

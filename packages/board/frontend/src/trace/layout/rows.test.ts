@@ -34,7 +34,7 @@ test('a device with several tracks is a group, a device with one is a single row
     [
       ['group', 'w0 · CPU:0', []],
       ['track', 'thread 0', [0]],
-      ['track', '', [1]],
+      ['track', 'thread 1 (2)', [1]],
       ['track', 'w0 · GPU:0', [2]],
       ['track', 'w1 · CPU:0', [3]],
       ['memory', 'cpu', []],
@@ -137,4 +137,13 @@ test('hidden and filtered tracks have no row, nor has a group without tracks', (
   );
   const none = layOutRows([section], { ...UNCHANGED, filter: 'nothing' }, false);
   assert.deepEqual(none, []);
+});
+
+test('every track has a name, also that of a stream without a thread', () => {
+  const stream = { ...lane(0, '', 'GPU:0'), thread: '' };
+  const rows = layOutRows([{ ...section, lanes: [stream, { ...stream, id: 1, row: 1 }] }], UNCHANGED, false);
+  assert.deepEqual(
+    rows.map((row) => row.title),
+    ['GPU:0', 'GPU:0', 'GPU:0 (2)'],
+  );
 });

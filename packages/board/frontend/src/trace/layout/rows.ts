@@ -102,8 +102,8 @@ export function layOutRows(
       for (const lane of group) {
         const key = trackKey(lane);
         if (!choice.pinned.has(key) || choice.hidden.has(key)) continue;
-        const thread = group.length > 1 ? ` ${lane.thread}` : '';
-        one(s, lane, lane.row ? '' : `${place}${groupTitle(lane)}${thread}`, 0, true);
+        const thread = group.length > 1 ? ` ${threadTitle(lane)}` : '';
+        one(s, lane, `${place}${groupTitle(lane)}${thread}`, 0, true);
       }
     }
   });
@@ -130,7 +130,7 @@ export function layOutRows(
       if (!open) continue;
       for (const lane of group) {
         scopes(s, lane, 1);
-        one(s, lane, lane.row ? '' : lane.thread, 1, false);
+        one(s, lane, threadTitle(lane), 1, false);
       }
     }
     if (withMemory) {
@@ -151,6 +151,12 @@ export function groupsOf(lanes: Track[]): Track[][] {
     else groups.push([lane]);
   }
   return groups;
+}
+
+/** The name of a track; slices that overlap others of their thread are on tracks numbered from 2. */
+export function threadTitle(lane: Track): string {
+  const name = lane.thread || lane.device_title;
+  return lane.row ? `${name} (${lane.row + 1})` : name;
 }
 
 export function groupTitle(lane: Track): string {

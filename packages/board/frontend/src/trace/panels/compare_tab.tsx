@@ -51,7 +51,8 @@ export function CompareTab() {
   }
   const keys = keyOfTrace.value;
   const head = compared.traces.map(
-    (trace) => `step ${safeText(keys.get(trace.id) ?? String(trace.step), 40)}`,
+    (trace) =>
+      `${trace.step === null ? '' : 'step '}${safeText(keys.get(trace.id) ?? String(trace.step), 40)}`,
   );
   const whole = { name: 'whole step', values: compared.traces.map((trace) => trace.duration_ns ?? 0) };
   const ops = compared.ops.map((row) => ({ name: row.op, values: row.totals_ns }));

@@ -1,13 +1,13 @@
 /** Messages while a trace is being read, or when it cannot be read. */
 
 import type { ComponentChildren } from 'preact';
+import { safeText } from '../../strings/safe_text.ts';
 import { memorySize } from '../../units/bytes.ts';
 import type { TraceModel } from '../data/trace_model.ts';
-import { keyOfTrace, shown, timelineWidth, traces } from '../state/trace_state.ts';
+import { shown, timelineWidth, traceName, traces } from '../state/trace_state.ts';
 
 function nameOf(model: TraceModel): string {
-  const row = traces.value?.find((one) => one.id === model.id);
-  return `step ${keyOfTrace.value.get(model.id) ?? row?.step ?? model.id}`;
+  return safeText(traceName(model.id), 100);
 }
 
 function sizeOf(model: TraceModel): string {

@@ -78,6 +78,7 @@ function Details({ details, trace }: { details: SliceDetails; trace: number }) {
       </section>
       <Outputs details={details} />
       <Memory details={details} />
+      <Arguments of={details.arguments} />
       <Transfers details={details} trace={trace} />
       {details.fused.length > 0 && <Names title="Ran as one" names={details.fused} />}
       {details.inputs.length > 0 && <Names title="Inputs" names={details.inputs} />}
@@ -130,6 +131,25 @@ function Outputs({ details }: { details: SliceDetails }) {
               </td>
               <td>{memorySize(output.requested_bytes || output.allocated_bytes)}</td>
             </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What a profiler has logged with the slice, such as shapes of inputs. */
+function Arguments({ of }: { of: Record<string, unknown> }) {
+  const rows = Object.entries(of ?? {});
+  if (!rows.length) return null;
+  const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  return (
+    <section>
+      <h3>Arguments</h3>
+      <table class="trace-plain trace-arguments">
+        <tbody>
+          {rows.map(([name, value]) => (
+            <Line key={name} name={safeText(name, 80)} value={safeText(shown(value), 400)} />
           ))}
         </tbody>
       </table>

@@ -1,4 +1,4 @@
-/** The Step tab: long waits, the critical path, and times by op, node and device. */
+/** The Step tab: times by op, the critical path, times by node and device, and folded the long waits. */
 
 import { safeText } from '../../strings/safe_text.ts';
 import { themeVersion } from '../../style/theme.ts';
@@ -6,7 +6,7 @@ import { memorySize } from '../../units/bytes.ts';
 import { nanosecondsText } from '../../units/nanoseconds.ts';
 import { count, counted, percent } from '../../units/numbers.ts';
 import { colouring, showCritical, windowOfTime } from '../address/address_fields.ts';
-import type { Stall, Summary, Totals, TraceHeader } from '../data/trace_api.ts';
+import { isWait, type Stall, type Summary, type Totals, type TraceHeader } from '../data/trace_api.ts';
 import { LEVELS } from '../data/trace_items.ts';
 import { legendOf, themeColours } from '../draw/trace_colours.ts';
 import { groupsOf, groupTitle } from '../layout/rows.ts';
@@ -35,9 +35,10 @@ export function StepTab() {
       <Legend header={header} />
       {summary ? (
         <>
-          <LongWaits trace={model.id} stalls={summary.stalls} />
-          <CriticalPath header={header} critical={summary.critical} />
-          <TimeByName totals={summary.totals} />
+          <TimeByOp totals={summary.totals} />
+          {summary.critical.slices > 0 && <CriticalPath header={header} critical={summary.critical} />}
+          <Waits trace={model.id} stalls={summary.stalls} />
+          <TimeByNode totals={summary.totals} />
           <Devices header={header} />
           <Clocks header={header} transfers={summary.transfer_count} />
         </>
@@ -48,22 +49,43 @@ export function StepTab() {
   );
 }
 
-function LongWaits({ trace, stalls }: { trace: number; stalls: Stall[] }) {
+/** Folded: most readers look for what took the time first. A busy thread is no fault, so its queue stands apart. */
+function Waits({ trace, stalls }: { trace: number; stalls: Stall[] }) {
+  const [waited, queued] = [stalls.filter(isWait), stalls.filter((stall) => !isWait(stall))];
+  return (
+    <>
+      {waited.length > 0 && <WaitList trace={trace} title="Long waits" stalls={waited} />}
+      {queued.length > 0 && (
+        <WaitList trace={trace} title="Ready, but their thread was busy" stalls={queued} calm />
+      )}
+    </>
+  );
+}
+
+interface WaitListProps {
+  trace: number;
+  title: string;
+  stalls: Stall[];
+  calm?: boolean;
+}
+
+function WaitList({ trace, title, stalls, calm = false }: WaitListProps) {
   const show = ({ begin, wait_ns, to }: Stall) => {
     windowOfTime.value = fitRange(begin, begin + wait_ns, duration.peek(), 0.4);
     void goToSlice(trace, to.slice);
   };
   return (
-    <section>
-      <h3>
-        Long waits <span class="faint">{stalls.length || 'none'}</span>
-      </h3>
-      {stalls.length === 0 && <p class="faint">No wait is above 1 % of the step and 3 times the median.</p>}
+    <details class="trace-fold-section">
+      <summary>
+        <h3>
+          {title} <span class="faint">{stalls.length}</span>
+        </h3>
+      </summary>
       <ul class="trace-stalls">
         {stalls.slice(0, MOST_STALLS).map((stall) => (
           <li key={`${stall.to.slice} ${stall.begin}`}>
             <button type="button" onClick={() => show(stall)}>
-              <strong class="trace-wait">{nanosecondsText(stall.wait_ns)}</strong>
+              <strong class={calm ? '' : 'trace-wait'}>{nanosecondsText(stall.wait_ns)}</strong>
               <span class="trace-name">{safeText(stall.to.node, 120)}</span>
               <span class="faint">
                 {KINDS[stall.kind]}
@@ -74,7 +96,7 @@ function LongWaits({ trace, stalls }: { trace: number; stalls: Stall[] }) {
         ))}
       </ul>
       {stalls.length > MOST_STALLS && <p class="faint">and {stalls.length - MOST_STALLS} shorter ones</p>}
-    </section>
+    </details>
   );
 }
 
@@ -105,7 +127,16 @@ function CriticalPath({ header, critical }: { header: TraceHeader; critical: Sum
   );
 }
 
-function TimeByName({ totals }: { totals: Totals }) {
+function TimeByOp({ totals }: { totals: Totals }) {
+  return (
+    <section>
+      <h3>Time by op</h3>
+      <BarTable rows={totals.by_op.map(barOfOp)} whole={totals.total_ns} first={8} />
+    </section>
+  );
+}
+
+function TimeByNode({ totals }: { totals: Totals }) {
   const nodes = totals.by_node.map((row) => ({
     name: row.node,
     op: row.op,
@@ -114,16 +145,10 @@ function TimeByName({ totals }: { totals: Totals }) {
     run: () => selectNode(row.node),
   }));
   return (
-    <>
-      <section>
-        <h3>Time by op</h3>
-        <BarTable rows={totals.by_op.map(barOfOp)} whole={totals.total_ns} first={8} />
-      </section>
-      <section>
-        <h3>Time by node</h3>
-        <BarTable rows={nodes} whole={totals.total_ns} first={8} />
-      </section>
-    </>
+    <section>
+      <h3>Time by node</h3>
+      <BarTable rows={nodes} whole={totals.total_ns} first={8} />
+    </section>
   );
 }
 

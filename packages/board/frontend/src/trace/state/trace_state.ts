@@ -1,6 +1,7 @@
 /** The state of the Trace page: its steps, its window, its selection. */
 import { batch, computed, effect, signal } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
+import { latest } from '../../api/live.ts';
 import { runById, series, tagById } from '../../state/catalogue.ts';
 import { stepCursor } from '../../state/selection.ts';
 import { traceRun } from '../../state/trace_link.ts';
@@ -53,15 +54,26 @@ export const ofTheRun = computed<TraceRow[]>(() =>
 );
 export const keyOfTrace = computed(() => traceKeys(ofTheRun.value));
 
-/** The trace nearest to the step cursor; the last one without a cursor. */
+/** A trace in words: "step 3", or the title of a trace file. */
+export function traceName(id: number): string {
+  const row = traces.value?.find((one) => one.id === id);
+  if (row && row.step === null) return row.title;
+  return `step ${keyOfTrace.value.get(id) ?? row?.step ?? id}`;
+}
+
+/** The trace file of the address, or the step nearest to the cursor; without a cursor the last one. */
 export const chosen = computed<TraceRow | null>(() => {
-  const rows = ofTheRun.value;
+  const files = ofTheRun.value.filter((row) => row.step === null);
+  const rows = ofTheRun.value.filter((row) => row.step !== null);
+  const file = files.find((row) => row.tag === traceTag.value);
+  if (file) return file;
+  if (!rows.length) return files.at(-1) ?? null;
   const cursor = stepCursor.value;
   if (cursor === null) return rows.at(-1) ?? null;
   let best: TraceRow | null = null;
   for (const row of rows) {
-    const away = Math.abs(row.step - cursor);
-    const before = best ? Math.abs(best.step - cursor) : Number.POSITIVE_INFINITY;
+    const away = Math.abs(row.step! - cursor);
+    const before = best ? Math.abs(best.step! - cursor) : Number.POSITIVE_INFINITY;
     if (away < before || (away === before && row.tag === traceTag.value)) best = row;
   }
   return best;
@@ -128,7 +140,7 @@ export const sections = computed<Section[]>(() => {
       const what = curve.source === 'outputs' ? 'memory (estimate)' : `memory ${curve.name}`;
       return tasks ? `${titles.get(curve.task) ?? curve.task} · ${what}` : what;
     });
-    const title = many ? `step ${keyOfTrace.value.get(model.id) ?? header.step}` : '';
+    const title = many ? traceName(model.id) : '';
     return [{ trace: model.id, title, duration: header.duration_ns, lanes: header.lanes, memory }];
   });
 });
@@ -183,7 +195,7 @@ export function chooseTrace(row: TraceRow): void {
     const sameRun = row.run === chosenRun.peek();
     traceRun.value = runById.peek().get(row.run)?.name ?? '';
     traceTag.value = row.tag;
-    stepCursor.value = row.step;
+    if (row.step !== null) stepCursor.value = row.step;
     selectedSlice.value = null;
     selectedArea.value = null;
     sliceInUrl.value = '';
@@ -261,7 +273,7 @@ export function followTraces(): () => void {
       if (colouring.value === 'family' && run !== null) void fetchFamilies(run);
     }),
     effect(() => {
-      void traceCount.value;
+      void [traceCount.value, latest.value?.traces];
       void readTraces();
     }),
   ];

@@ -66,12 +66,13 @@ function Title({ row }: { row: Row }) {
   }
   const lane = section?.lanes[row.lanes[0] ?? -1];
   const share = lane && section ? lane.busy_ns / section.duration : 0;
+  const below = row.kind === 'track' && (lane?.row ?? 0) > 0;
   return (
-    <div class={`trace-row ${row.kind}${row.indent ? ' inside' : ''}`} style={style}>
+    <div class={`trace-row ${row.kind}${row.indent ? ' inside' : ''}${below ? ' below' : ''}`} style={style}>
       <span class="trace-title" title={safeText(row.title)}>
         {safeText(row.title)}
       </span>
-      {row.kind === 'track' && row.title && (
+      {row.kind === 'track' && !below && (
         <>
           <span class="faint">{percent(share)}</span>
           <span class="trace-track-tools">

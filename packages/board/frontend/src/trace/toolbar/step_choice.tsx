@@ -1,6 +1,7 @@
 /** Which run and which of its traced steps the page shows, and which steps are compared with it. */
 import { Menu, type MenuItem } from '../../controls/menu.tsx';
 import { runById } from '../../state/catalogue.ts';
+import { runTitle } from '../../state/run_title.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { sidebarTab } from '../address/address_fields.ts';
 import type { TraceRow } from '../data/trace_api.ts';
@@ -37,7 +38,7 @@ export function RunChoice() {
       >
         {[...runs.keys()].map((id) => (
           <option key={id} value={String(id)}>
-            {safeText(runById.value.get(id)?.name ?? `run ${id}`, 60)}
+            {safeText(runTitle(runById.value.get(id)?.name ?? `run ${id}`), 60)}
           </option>
         ))}
       </select>
@@ -52,7 +53,7 @@ export function StepChoice() {
   return (
     <span class="trace-pick">
       <span class="faint" id="trace-step">
-        Step
+        {row?.step === null ? 'Trace' : 'Step'}
       </span>
       <button
         type="button"
@@ -100,7 +101,7 @@ export function CompareMenu() {
   const items: MenuItem[] = others
     .filter((one) => shown.has(one.id) || !full)
     .map((one) => ({
-      text: `step ${stepName(one)}`,
+      text: one.step === null ? stepName(one) : `step ${stepName(one)}`,
       checked: shown.has(one.id),
       run: () => {
         toggleCompared(one);

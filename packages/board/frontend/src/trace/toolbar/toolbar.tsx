@@ -52,7 +52,7 @@ export function Toolbar() {
             {
               text: 'Save as Chrome / Perfetto JSON',
               href: apiUrl(`trace/${row.id}/chrome.json`),
-              download: `trace_step_${row.step}.json`,
+              download: row.step === null ? 'trace.json' : `trace_step_${row.step}.json`,
             },
           ]}
         />

@@ -6,7 +6,7 @@ import os
 import posixpath
 
 from headrace.board.embedding.embedding_error import EmbeddingError
-from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.store.path_text import path_text
 
 _MAX_LENGTH = 4096
@@ -20,7 +20,7 @@ class ConfigFolder:
       path: relative to the logdir; "" for the logdir itself.
     """
 
-    def __init__(self, logdir: LogFolder, path: str) -> None:
+    def __init__(self, logdir: LogSource, path: str) -> None:
         self.path = path
         self._logdir = logdir
 
@@ -81,8 +81,8 @@ class ConfigFolder:
             raise EmbeddingError(f"{_shown(reference)!r} is not a file path")
         if posixpath.isabs(reference):
             for folder in {
-                os.path.join(self._logdir.path, self.path),
-                os.path.realpath(os.path.join(self._logdir.path, self.path)),
+                self._logdir.absolute(self.path),
+                os.path.realpath(self._logdir.absolute(self.path)),
             }:
                 folder = os.path.normpath(folder) + os.sep
                 if reference.startswith(folder):

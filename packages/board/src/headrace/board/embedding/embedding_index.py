@@ -25,8 +25,8 @@ from headrace.board.embedding.point_table import (
     read_raw_table,
     read_text_table,
 )
-from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import walk_logdir
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.store.problems import WARNING, Problems
 from headrace.formats.bundle_files import index_path
 from headrace.formats.proto.plugin_projector_pb2 import ProjectorConfig
@@ -73,7 +73,7 @@ class EmbeddingIndex:
       problems: receives what is wrong with a config.
     """
 
-    def __init__(self, logdir: LogFolder, problems: Problems) -> None:
+    def __init__(self, logdir: LogSource, problems: Problems) -> None:
         self._logdir = logdir
         self._problems = problems
         self._lock = threading.Lock()  # protects _found and _found_at, held only briefly

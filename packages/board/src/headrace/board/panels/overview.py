@@ -56,7 +56,7 @@ class OverviewPanel(Panel):
             board,
             {
                 "version": version("headrace-board"),
-                "logdir": board.logdir.name,
+                "logdir": board.name,
                 "title": board.title,
                 "read_only": board.state is None,
                 "token_needed": board.token_needed,

@@ -163,10 +163,11 @@ class TracesPanel(Panel):
     def chrome(self, number: int) -> Response:
         """Returns the trace in Chrome's trace format."""
         found = self._loaded(number)
-        title = f"{found.entry.run.name} step {found.entry.step}"
+        which = found.entry.title or f"step {found.entry.step}"
+        title = f"{found.entry.run.name} {which}"
         text = (part.encode() for part in chrome_json(found.trace, found.curves(), title))
         headers = {
-            "Content-Disposition": f'attachment; filename="trace_step_{found.entry.step}.json"',
+            "Content-Disposition": f'attachment; filename="{_file_name(found.entry.step)}"',
             "Cache-Control": "no-cache",
         }
         return Response(text, 200, headers, content_type="application/json")
@@ -179,6 +180,10 @@ class TracesPanel(Panel):
 
     def _unreadable(self, error: Exception) -> Response:
         return json_response(self.board, {"error": f"the trace cannot be read: {error}"}, 422)
+
+
+def _file_name(step: int | None) -> str:
+    return "trace.json" if step is None else f"trace_step_{step}.json"
 
 
 def _window(trace: StepTrace) -> tuple[float, float]:

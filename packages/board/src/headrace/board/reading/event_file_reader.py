@@ -8,8 +8,8 @@ import time
 import numpy as np
 
 from headrace.board.reading.file_problems import CLOCK_JUMP_S, FileProblems
-from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.record_access import KnownFile, RecordAccess
 from headrace.board.reading.scan_batch import DEAD, FAILED, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
@@ -36,7 +36,7 @@ class EventFileReader:
     """
 
     def __init__(
-        self, found: FoundFile, logdir: LogFolder, index: RunIndex, records: RecordAccess
+        self, found: FoundFile, logdir: LogSource, index: RunIndex, records: RecordAccess
     ) -> None:
         self.found = found
         self._logdir = logdir

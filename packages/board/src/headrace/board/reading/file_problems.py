@@ -35,6 +35,13 @@ _TEXTS = {
 }
 
 
+_LONG_S = 1e9  # 30 years: digits say nothing about the time of a broken clock
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.0f} s" if abs(seconds) < _LONG_S else f"{seconds:.3g} s"
+
+
 class FileProblems:
     """Reports the problems of one file.
 
@@ -182,6 +189,6 @@ class FileProblems:
             run=self._run.id,
             file=self._file,
             count=count,
-            text=f"the writer's clock went back by {seconds:.0f} s before step {step}"
+            text=f"the writer's clock went back by {_seconds(seconds)} before step {step}"
             f" of {series.tag.name}",
         )

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from headrace.board.reading.event_file_reader import EventFileReader
-from headrace.board.reading.log_folder import LogFolder
 from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.scan_batch import MORE, TORN
 from headrace.board.reading.scanner import scanner_name
@@ -56,7 +56,7 @@ class Ingestion:
       records: registers files, so that single records can be read later.
     """
 
-    def __init__(self, logdir: LogFolder, index: RunIndex, records: RecordAccess) -> None:
+    def __init__(self, logdir: LogSource, index: RunIndex, records: RecordAccess) -> None:
         self._logdir = logdir
         self._index = index
         self._records = records
@@ -65,7 +65,8 @@ class Ingestion:
         self._walk = Walk()
         self._skipped: set[tuple[str, str]] = set()
         self._walked = False
-        self._logdir_missing = False
+        self._missing_folders: set[str] = set()
+        self._had_all = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._readers = _READERS if scanner_name() == "native" else 1
@@ -131,7 +132,7 @@ class Ingestion:
 
     def _take_walk(self) -> None:
         there = self._logdir.refresh()
-        self._report_missing_logdir(not there)
+        self._report_missing_folders()
         walk = walk_logdir(self._logdir, self._stopping.is_set) if there else Walk()
         if self._stopping.is_set():
             return  # the walk is incomplete
@@ -155,6 +156,7 @@ class Ingestion:
             if self._missed[name] >= _MISSED_WALKS:
                 self._drop(name)
                 changed = True
+        changed = self._take_traces(walk) or changed
         for what, why in self._skipped - walk.skipped:
             self._index.problems.remove("skipped", file=what, subject=why)
             changed = True
@@ -165,23 +167,45 @@ class Ingestion:
         if changed:
             self._index.touch()
 
-    def _report_missing_logdir(self, missing: bool) -> None:
-        if missing == self._logdir_missing:
+    def _report_missing_folders(self) -> None:
+        missing = set(self._logdir.missing())
+        if missing == self._missing_folders:
+            self._had_all = self._had_all or not missing
             return
-        self._logdir_missing = missing
-        if missing:
-            name = path_text(os.path.basename(self._logdir.path))  # pages must not see the path
-            text = f"the log folder {name} does not exist; the board waits for it"
-            self._index.problems.put("missing_logdir", WARNING, text=text)
-        else:
-            self._index.problems.remove("missing_logdir")
+        for name in missing - self._missing_folders:
+            what = "was deleted" if self._had_all else "does not exist"
+            shown = path_text(name)  # pages must not see the path
+            text = f"the log folder {shown} {what}; the board waits for it"
+            self._index.problems.put("missing_logdir", WARNING, text=text, subject=name)
+        for name in self._missing_folders - missing:
+            self._index.problems.remove("missing_logdir", subject=name)
+        self._missing_folders = missing
+        self._had_all = self._had_all or not missing
         self._index.touch()
+
+    def _take_traces(self, walk: Walk) -> bool:
+        """Registers the trace files that a walk found. Returns: whether anything changed."""
+        files = self._index.trace_files
+        changed = False
+        for name, found in walk.traces.items():
+            state = (found.device, found.inode, found.size, found.mtime)
+            changed = files.put(self._index.add_run(found.run), name, found.path, state) or changed
+        gone = files.keep_only(walk.traces)
+        for file in gone:
+            self._drop_if_empty(file.run)
+        return changed or bool(gone)
+
+    def _drop_if_empty(self, run: Run) -> None:
+        """Removes a run that has neither event files nor trace files."""
+        has_events = any(file.run is run for file in self._file_readers.values())
+        if not has_events and run.id not in self._index.trace_files.runs():
+            self._index.drop_run(run)
 
     def _drop(self, name: str) -> None:
         file = self._file_readers.pop(name)
         self._missed.pop(name, None)
         if not self._remove_rows(file):
-            self._index.drop_run(file.run)
+            self._drop_if_empty(file.run)
 
     def _remove_rows(self, file: EventFileReader) -> list[EventFileReader]:
         """Removes a file's rows and what depends on them. Returns: the other files of the run."""
@@ -209,7 +233,7 @@ class Ingestion:
             return False
         for path, before in self._walk.folder_times.items():
             try:
-                now = os.stat(os.path.join(self._logdir.path, path)).st_mtime_ns
+                now = self._logdir.stat(path).st_mtime_ns
             except OSError:
                 now = -1
             if now != before:
@@ -223,7 +247,7 @@ class Ingestion:
             files = [file for file in files if now - file.grew_at < _ACTIVE_S][:_POLLED_FILES]
         for file in files:
             try:
-                found = os.stat(os.path.join(self._logdir.path, file.found.path))
+                found = self._logdir.stat(file.found.path)
             except OSError:
                 continue  # the next walk handles it
             file.see_size(found.st_size, found.st_mtime)

@@ -47,6 +47,22 @@ class LogFolder:
             self._real = os.path.realpath(self.path)
             return True
 
+    def missing(self) -> list[str]:
+        """Returns the folder's name if it did not exist at the last `refresh`."""
+        return [] if self._fd >= 0 else [os.path.basename(self.path)]
+
+    def roots(self) -> list[str]:
+        """Returns the paths at which a walk starts."""
+        return [""]
+
+    def absolute(self, path: str) -> str:
+        """Returns a path in the file system."""
+        return os.path.join(self.path, path)
+
+    def stat(self, path: str) -> os.stat_result:
+        """Returns the state of a file or folder; follows links. Raises: OSError."""
+        return os.stat(self.absolute(path))
+
     def close(self) -> None:
         """Closes the folder."""
         with self._lock:

@@ -8,7 +8,8 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.places.named_folders import LogSource
+from headrace.board.reading.trace_file_names import is_trace_file, run_of_trace
 from headrace.formats.event_file import is_event_file
 
 _MAX_DEPTH = 100
@@ -36,17 +37,19 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Walk:
-    """The result. files: by name; skipped: (name, reason) of entries that are not read.
+    """The result. files, traces: event files and trace files by name.
 
-    folder_times: modification time of each folder in ns by path, taken before it was listed.
+    skipped: (name, reason) of entries that are not read. folder_times: modification time of each
+    folder in ns by path, taken before it was listed.
     """
 
     files: dict[str, FoundFile] = field(default_factory=dict)
+    traces: dict[str, FoundFile] = field(default_factory=dict)
     folder_times: dict[str, int] = field(default_factory=dict)
     skipped: set[tuple[str, str]] = field(default_factory=set)
 
 
-def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False) -> Walk:
+def walk_logdir(logdir: LogSource, stopping: Callable[[], bool] = lambda: False) -> Walk:
     """Returns all event files below the logdir, which must have been opened by `refresh`.
 
     Folders are identified by device and inode. A folder may have several names: its own and one for
@@ -57,7 +60,8 @@ def walk_logdir(logdir: LogFolder, stopping: Callable[[], bool] = lambda: False)
       stopping: called at each folder; if it returns True, the walk ends and is incomplete.
     """
     walker = _Walker(logdir, stopping)
-    walker.enter("", "", frozenset(), False)
+    for root in logdir.roots():
+        walker.enter(root, root, frozenset(), False)
     return walker.walk
 
 
@@ -71,7 +75,7 @@ class _Folder:
 
 
 class _Walker:
-    def __init__(self, logdir: LogFolder, stopping: Callable[[], bool]) -> None:
+    def __init__(self, logdir: LogSource, stopping: Callable[[], bool]) -> None:
         self._logdir = logdir
         self._stopping = stopping
         self._folders = 0
@@ -123,7 +127,7 @@ class _Walker:
                 self._follow(here, child, child_path, folders)
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(_Folder(child, child_path, here.behind_link))
-            elif is_event_file(entry.name):
+            elif is_event_file(entry.name) or is_trace_file(entry.name):
                 self._add_file(here.name, child, child_path, entry.stat(follow_symlinks=False))
         except OSError:
             pass  # the entry was removed during the walk
@@ -133,9 +137,10 @@ class _Walker:
         if target is None:
             self._skip(child, "a link leads out of the logdir (see --follow-links)")
             return
-        found = os.stat(os.path.join(self._logdir.path, target))
+        found = self._logdir.stat(target)
         if not stat.S_ISDIR(found.st_mode):
-            if is_event_file(child.rsplit("/", 1)[-1]):
+            last = child.rsplit("/", 1)[-1]
+            if is_event_file(last) or is_trace_file(last):
                 self._add_file(here.name, child, target, found)
             return
         identity = (found.st_dev, found.st_ino)
@@ -149,11 +154,19 @@ class _Walker:
     def _add_file(self, run: str, name: str, path: str, found: os.stat_result) -> None:
         if not stat.S_ISREG(found.st_mode):
             self._skip(name, "not a regular file")
-        elif len(self.walk.files) >= _MAX_FILES:
+        elif len(self.walk.files) + len(self.walk.traces) >= _MAX_FILES:
             self._skip("", f"more than {_MAX_FILES} event files: the further ones are not read")
         else:
-            self.walk.files[name] = FoundFile(
-                run, name, path, found.st_dev, found.st_ino, found.st_size, found.st_mtime
+            is_trace = not is_event_file(name.rsplit("/", 1)[-1])
+            to = self.walk.traces if is_trace else self.walk.files
+            to[name] = FoundFile(
+                run_of_trace(run) if is_trace else run,
+                name,
+                path,
+                found.st_dev,
+                found.st_ino,
+                found.st_size,
+                found.st_mtime,
             )
 
     def _cannot(self, name: str, what: str, error: OSError) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.board.reading.log_folder import LogFolder
+from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.store.blob_series import BlobRows
 from headrace.formats.errors import DataLossError
 from headrace.formats.masked_crc import masked_crc32c
@@ -41,7 +41,7 @@ class RecordAccess:
       logdir: the folder of the files.
     """
 
-    def __init__(self, logdir: LogFolder) -> None:
+    def __init__(self, logdir: LogSource) -> None:
         self._logdir = logdir
         self._lock = threading.Lock()
         self._files: dict[int, KnownFile] = {}

@@ -12,6 +12,7 @@ from headrace.board.store.problems import Problems
 from headrace.board.store.run import Run, Tag
 from headrace.board.store.scalar_series import ScalarSeries
 from headrace.board.store.tag_entry import TagEntry
+from headrace.board.store.trace_files import TraceFiles
 
 
 class Totals(NamedTuple):
@@ -31,6 +32,7 @@ class RunIndex:
 
     def __init__(self) -> None:
         self.problems = Problems()
+        self.trace_files = TraceFiles()
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._rev = 0

@@ -65,11 +65,17 @@ def slices_across_steps(cache: TraceCache, here: LoadedTrace, name: str) -> dict
       here: the trace whose run is searched; the nearest steps are.
       name: of the node, as traces have it.
     """
-    entries = [e for e in cache.entries() if e.run is here.entry.run]
-    near = sorted(entries, key=lambda e: abs(e.step - here.entry.step))[:_MAX_STEPS_SEARCHED]
+    step_here = here.entry.step
+    entries = [
+        (e.step, e) for e in cache.entries() if e.run is here.entry.run and e.step is not None
+    ]
+    if step_here is None:  # trace files are not steps of one training
+        entries = []
+    else:
+        entries.sort(key=lambda one: abs(one[0] - step_here))
     rows: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
-    for entry in sorted(near, key=lambda e: e.step):
+    for _, entry in sorted(entries[:_MAX_STEPS_SEARCHED], key=lambda one: one[0]):
         row = {"trace": entry.id, "step": entry.step}
         if cache.known(entry.id) is None and entry.length > _MAX_BYTES_UNOPENED:
             skipped.append({**row, "error": f"it has {entry.length >> 20} MB and is not open"})

@@ -13,11 +13,15 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 from headrace.board.graph.sources.record_view import holds_slices
+from headrace.board.reading.trace_file_names import title_of_trace
 from headrace.board.store.blob_series import BlobRows, BlobSeries
+from headrace.board.store.path_text import path_text
 from headrace.board.store.run import Run, Tag
-from headrace.board.trace.analysis.critical_path import CriticalPath, critical_path
+from headrace.board.store.trace_files import TraceFile
+from headrace.board.trace.analysis.critical_path import NO_PATH, CriticalPath, critical_path
 from headrace.board.trace.analysis.memory_curve import MemoryCurve, memory_curves
 from headrace.board.trace.analysis.stalls import Stall, find_stalls
+from headrace.board.trace.foreign.trace_file import read_trace_file
 from headrace.board.trace.reading.graph_edges import GraphEdges, partitions_of, read_edges
 from headrace.board.trace.reading.read_step import read_step
 from headrace.board.trace.reading.step_trace import StepTrace
@@ -38,18 +42,23 @@ _RUN_METADATA = 2  # of TaggedRunMetadata
 
 @dataclass(frozen=True)
 class TraceEntry:
-    """A step trace in a log; its bytes stay in the file."""
+    """A step trace in a log, or a trace file; its bytes stay in the file.
+
+    step: None for a trace file, whose title tells it from others of its run.
+    """
 
     id: int
     run: Run
     tag: Tag
-    step: int
+    step: int | None
     wall: float
     file: int
     offset: int
     length: int
     value: int
     key: str  # unique, and the same in every process
+    source: TraceFile | None = None
+    title: str = ""
 
 
 class LoadedTrace:
@@ -71,6 +80,8 @@ class LoadedTrace:
 
     @cached_property
     def _analysis(self) -> tuple[CriticalPath, list[Stall], np.ndarray]:
+        if self.trace.nested is not None:  # calls within calls do not wait for each other
+            return NO_PATH, [], np.zeros(len(self.trace), bool)
         path = critical_path(self.trace, self.graph_edges)
         marked = np.zeros(len(self.trace), bool)
         marked[path.slices] = True
@@ -137,11 +148,11 @@ class TraceCache:
         self._ids: dict[tuple[int, int, int, int], int] = {}
         self._slots: OrderedDict[int, _Slot] = OrderedDict()
         self._by_id: dict[int, TraceEntry] = {}
-        self._holds_slices: dict[tuple[int, int, int], bool] = {}
+        self._timed: dict[tuple[int, int, int], bool] = {}  # by file, offset and value
         self.run_graphs = RunGraphs(board)
 
     def entries(self) -> list[TraceEntry]:
-        """Returns: all traces, by run and step."""
+        """Returns: all traces, by run and step; a RunMetadata that times no node is none."""
         found = []
         for series in self._board.index.series_of_kind("run_metadata"):
             if not isinstance(series, BlobSeries):
@@ -150,9 +161,9 @@ class TraceCache:
             name = f"{quote(series.tag.name, safe='')}/{series.run.name}"
             times: Counter[int] = Counter()
             for i in range(len(rows)):
-                if not self._is_trace(rows, i):
-                    continue
                 step = int(rows.step[i])
+                if not self._is_timed(rows, i):
+                    continue
                 times[step] += 1
                 again = f".{times[step]}" if times[step] > 1 else ""
                 key = (series.run.id, series.tag.id, int(rows.file[i]), int(rows.offset[i]))
@@ -173,23 +184,40 @@ class TraceCache:
                     )
                 )
         found.sort(key=lambda e: (e.run.name, e.step, e.offset))
+        found += self._file_entries()
         by_id = {entry.id: entry for entry in found}
         with self._lock:
             self._by_id.update(by_id)
         return found
 
-    def _is_trace(self, rows: BlobRows, i: int) -> bool:
-        """Returns whether a record has times of ops; opening a damaged one reports the error."""
+    def _is_timed(self, rows: BlobRows, i: int) -> bool:
         key = (int(rows.file[i]), int(rows.offset[i]), int(rows.value[i]))
-        known = self._holds_slices.get(key)
+        known = self._timed.get(key)
         if known is None:
-            place = (key[0], key[1], int(rows.length[i]), key[2])
+            file, offset, value = key
             try:
-                known = holds_slices(self._board.records, *place)
-            except (MalformedError, DataLossError):
-                return True
-            self._holds_slices[key] = known
+                known = holds_slices(self._board.records, file, offset, int(rows.length[i]), value)
+            except DataLossError:
+                return True  # opening the trace reports the error
+            self._timed[key] = known
         return known
+
+    def _file_entries(self) -> list[TraceEntry]:
+        found = []
+        for file in self._board.index.trace_files.all():
+            with self._lock:
+                number = self._ids.setdefault((-1, file.id, 0, 0), len(self._ids))
+            title = path_text(title_of_trace(file.run.folder, file.name))
+            tag = Tag(-1, title, "trace_file")
+            key = f"file/{quote(path_text(file.name), safe='')}"
+            found.append(
+                TraceEntry(
+                    *(number, file.run, tag, None, file.mtime, -1, 0, file.size, -1, key),
+                    source=file,
+                    title=title,
+                )
+            )
+        return found
 
     def entry(self, number: int) -> TraceEntry:
         """Returns: a trace's entry. Raises: KeyError."""
@@ -214,7 +242,10 @@ class TraceCache:
             slot = self._slots.setdefault(number, _Slot())
             self._slots.move_to_end(number)
         with slot.lock:
-            if slot.loaded is None:
+            if slot.loaded is None and entry.source is not None:
+                trace = read_trace_file(self._board.folder, entry.source)
+                slot.loaded = LoadedTrace(entry, trace, GraphEdges(), None, self.run_graphs)
+            elif slot.loaded is None:
                 metadata, at = self._payload(entry)
                 partitions = partitions_of(metadata)
                 own = read_edges(partitions)
@@ -227,6 +258,8 @@ class TraceCache:
 
     def node_stats(self, loaded: LoadedTrace, slice_: int) -> Any:
         """Returns: the NodeExecStats of a slice, read again from the log. Raises: DataLossError."""
+        if loaded.trace.nested is not None:
+            return step_stats_pb2.NodeExecStats()
         columns, row = loaded.trace.columns, int(loaded.trace.row[slice_])
         at, length, entry = int(columns.offset[row]), int(columns.length[row]), loaded.entry
         if loaded.payload_at is None:

@@ -29,6 +29,7 @@ def trace_row(entry: TraceEntry, loaded: LoadedTrace | None) -> dict[str, Any]:
         "run": entry.run.id,
         "tag": entry.tag.name,
         "step": entry.step,
+        "title": entry.title,
         "wall": entry.wall,
         "bytes": entry.length,
         "slices": None if trace is None else len(trace),
@@ -220,6 +221,7 @@ def slice_details(loaded: LoadedTrace, at: int, stats: Any) -> dict[str, Any]:
         "persistent_bytes": stats.memory_stats.persistent_memory_size,
         "wall_start_ns": str(trace.origin_ns + int(trace.start[at])),
         "transfers": _transfers_of(trace, at),
+        "arguments": trace.nested.arguments(int(trace.row[at])) if trace.nested else {},
     }
     if loaded.analysed:
         path, _, marked = loaded.analysis()

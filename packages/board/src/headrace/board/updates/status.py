@@ -32,6 +32,7 @@ def status_document(board: Board, boot: str) -> dict[str, Any]:
         "runs": totals.runs,
         "tags": totals.series,
         "points": totals.points + totals.blobs,
+        "traces": board.index.trace_files.version,
         "problems": len(board.index.problems.list()),
         "loading": progress.loading,
         "files": progress.files,

@@ -29,6 +29,10 @@ class CriticalPath:
         return len(self.slices)
 
 
+_EMPTY = np.empty(0, np.int64)
+NO_PATH = CriticalPath(_EMPTY, [], _EMPTY, _EMPTY)
+
+
 def critical_path(trace: StepTrace, graph_edges: GraphEdges | None = None) -> CriticalPath:
     """Walks back from the slice that ended last.
 
@@ -42,8 +46,7 @@ def critical_path(trace: StepTrace, graph_edges: GraphEdges | None = None) -> Cr
     """
     n = len(trace)
     if not n:
-        empty = np.empty(0, np.int64)
-        return CriticalPath(empty, [], empty, empty)
+        return NO_PATH
     feeds = Predecessors(trace, graph_edges or GraphEdges())
     walk = _Walk(trace, feeds)
     at = int(np.lexsort((trace.start, trace.end))[-1])

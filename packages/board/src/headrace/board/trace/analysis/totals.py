@@ -34,6 +34,7 @@ def totals_of(
 ) -> Totals:
     """Adds up the parts of slices that lie in a window.
 
+    Of slices within slices, each counts only the time that it does not spend in a callee.
     Slices that duplicate others (see `unique_slices`) count only by lane and device.
 
     Args:
@@ -54,6 +55,7 @@ def totals_of(
             parts.append(np.arange(begin, end))
     at = np.concatenate(parts) if parts else np.empty(0, np.int64)
     took = np.minimum(trace.end[at], high) - np.maximum(trace.start[at], low)
+    own = took if trace.nested is None else _own_time(trace, at, low, high)
     device_names = [_device_of(trace, i) for i in range(len(trace.lanes))]
     devices = sorted(set(device_names))
     numbers = {name: i for i, name in enumerate(devices)}
@@ -61,13 +63,24 @@ def totals_of(
     once = unique_slices(trace)[at]
     op, name = trace.op[at], trace.name[at]
     return Totals(
-        by_op=_rows("op", trace.ops, op[once], took[once], None),
-        by_device=_rows("device", devices, device_of_lane[trace.lane[at]], took, None),
+        by_op=_rows("op", trace.ops, op[once], own[once], None),
+        by_device=_rows("device", devices, device_of_lane[trace.lane[at]], own, None),
         by_lane=_rows("lane", list(range(len(trace.lanes))), trace.lane[at], took, None),
-        by_node=_with_ops(trace, _rows("node", trace.names, name[once], took[once], MAX_NODES)),
+        by_node=_with_ops(trace, _rows("node", trace.names, name[once], own[once], MAX_NODES)),
         slices=len(at),
-        total_ns=int(took.sum()),
+        total_ns=int(own.sum()),
     )
+
+
+def _own_time(trace: StepTrace, at: np.ndarray, low: int, high: int) -> np.ndarray:
+    """Returns i64: the time of some slices in a window, without that of what they call."""
+    inside = np.minimum(trace.end, high) - np.maximum(trace.start, low)
+    inside = np.maximum(inside, 0)
+    assert trace.nested is not None
+    caller = trace.nested.caller
+    called = caller >= 0
+    callees = np.bincount(caller[called], inside[called], len(trace)).astype(np.int64)
+    return np.asarray(np.maximum(inside - callees, 0)[at])
 
 
 def _device_of(trace: StepTrace, lane: int) -> str:

@@ -42,7 +42,7 @@ class PlacementCache:
                 return self._kept[number]
             if number in self._without:
                 return None
-        report = read_report(self._board.records, entry)
+        report = read_report(self._board.records, entry) if entry.source is None else None
         if report is None:
             with self._lock:
                 self._without[number] = None
@@ -68,9 +68,13 @@ class PlacementCache:
             left out: their own pages report the error.
         Returns: the trace, its placement, and the index of the node there; None if there is none.
         """
-        entries = [entry for entry in self._board.traces.entries() if entry.run.id == run]
-        entries.sort(key=lambda entry: -entry.step if step is None else abs(entry.step - step))
-        for entry in entries[:_MAX_STEPS_SEARCHED]:
+        entries = [
+            (entry.step, entry)
+            for entry in self._board.traces.entries()
+            if entry.run.id == run and entry.step is not None
+        ]
+        entries.sort(key=lambda one: -one[0] if step is None else abs(one[0] - step))
+        for _, entry in entries[:_MAX_STEPS_SEARCHED]:
             try:
                 placement = self.load(entry.id)
             except (PlacementError, TraceError, DataLossError, KeyError):

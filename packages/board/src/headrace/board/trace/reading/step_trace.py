@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +38,22 @@ class Transfers:
 
 
 @dataclass(frozen=True)
+class Nested:
+    """What only traces of profilers have: calls within calls, and arguments.
+
+    caller: i64[n], the slice around each slice on its thread, -1 for none. arguments: JSON by row.
+    """
+
+    caller: np.ndarray
+    _arguments: Mapping[int, bytes] = field(repr=False)
+
+    def arguments(self, row: int) -> dict[str, Any]:
+        """Returns the arguments of a slice by its row, as they were logged."""
+        found = json.loads(self._arguments.get(row, b"{}"))
+        return found if isinstance(found, dict) else {"value": found}
+
+
+@dataclass(frozen=True)
 class StepTrace:
     """All slices of a step. Times are ns from origin_ns, on the clock of the first task."""
 
@@ -59,6 +77,7 @@ class StepTrace:
     skew_ns: Mapping[str, int]  # added to the times of each task
     untimed: int  # number of nodes without a time, which are left out
     columns: StepColumns = field(repr=False)  # places of nodes, and memory; the rest is above
+    nested: Nested | None = None  # of a trace that a profiler of another program wrote
 
     def __len__(self) -> int:
         return len(self.start)

@@ -1,0 +1,57 @@
+"""Logs with steps and clocks of no sense, and a logdir that is deleted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from fixtures import event_logs
+
+from headrace.formats.event_file import EventFileWriter
+
+
+def write(folder: Path) -> Path:
+    with EventFileWriter(folder) as writer:
+        for step in range(50):
+            writer.write(event_logs.simple_event(step, 1.7e9 + step, [("loss", 1.0 / (1 + step))]))
+        writer.write(event_logs.simple_event(1 << 62, 1e300, [("odd", 1.0)]))
+    return folder
+
+
+def test_one_huge_step_leaves_the_cursor_to_all_others(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    page.goto(board_server(write(tmp_path / "logs" / "r")).url)
+    slider = page.get_by_label("Step cursor")
+    slider.wait_for()
+    assert (slider.get_attribute("min"), slider.get_attribute("max")) == ("0", "49")
+    assert "49 +" in page.locator(".cursor-bar").inner_text()
+
+
+def test_no_page_prints_hundreds_of_digits(page: Any, board_server: Any, tmp_path: Path) -> None:
+    url = board_server(write(tmp_path / "r")).url
+    for rest in ("#/problems", "#/metrics", "#/metrics?cu=relative&step=9", "#/metrics?cu=wall"):
+        page.goto(f"{url}{rest}")
+        page.locator("main").wait_for()
+        page.wait_for_timeout(500)
+        words = page.locator("body").inner_text().split()
+        assert max(map(len, words)) < 60, max(words, key=len)
+        assert "Invalid Date" not in page.locator("body").inner_text()
+
+
+def test_the_run_of_the_log_folder_itself_has_its_name(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    event_logs.write_a(tmp_path / "mnist", 5)
+    page.goto(board_server(tmp_path / "mnist").url)
+    page.locator(".row-name", has_text="mnist").wait_for()
+    assert page.locator(".row-name").all_inner_texts() == ["mnist"]
+
+
+def test_a_deleted_log_folder_says_so(page: Any, board_server: Any, tmp_path: Path) -> None:
+    event_logs.write_a(tmp_path / "logs" / "r", 5)
+    page.goto(board_server(tmp_path / "logs").url)
+    page.locator(".row-name", has_text="r").wait_for()
+    shutil.rmtree(tmp_path / "logs")
+    page.get_by_text("the log folder logs was deleted").wait_for(timeout=30_000)
