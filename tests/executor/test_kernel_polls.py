@@ -32,7 +32,7 @@ def _sequence(n: int) -> list[np.ndarray]:
 LONG: dict[str, Case] = {
     "a batch of decompositions": (
         lambda x: op("Svd", x)[0],
-        [rng.standard_normal((600, 128, 128)).astype(np.float32)],
+        [rng.standard_normal((3000, 128, 128)).astype(np.float32)],
     ),
     "a batch of inverses": (
         lambda x: op("MatrixInverse", x),

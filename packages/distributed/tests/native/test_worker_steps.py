@@ -134,7 +134,7 @@ def test_an_order_without_a_link_to_another_task(task: Task) -> None:
     task.peer.close()
     assert task.endpoint.next_event(LATE_S)[1] == 33
     task.order()
-    assert task.reply() == (14, "", f"{NAME} has no link to {PEER}")
+    assert task.reply() == (14, "", f"{PEER} is not available: {NAME} has no link to it")
 
 
 def test_an_order_that_comes_twice_runs_once(task: Task) -> None:

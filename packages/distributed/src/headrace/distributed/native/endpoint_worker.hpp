@@ -26,7 +26,7 @@ inline std::shared_ptr<WorkerStep> Endpoint::open_step(std::shared_ptr<const Bin
   for (auto& peer : binding->peers) {
     links.push_back(link_under_lock(peer.incarnation));
     if (links.back()) continue;
-    *problem = name_ + " has no link to " + peer.name;
+    *problem = peer.name + " is not available: " + name_ + " has no link to it";
     return nullptr;
   }
   auto ended = ended_.find(key);
@@ -199,8 +199,8 @@ inline void Endpoint::on_run(const LinkRef& link, const FrameHeader& header) {
         links.push_back(link_under_lock(peer.incarnation));
         if (links.back()) continue;
         char why[400];
-        std::snprintf(why, sizeof why, "%.150s has no link to %.150s", name_.c_str(),
-                      peer.name.c_str());
+        std::snprintf(why, sizeof why, "%.150s is not available: %.150s has no link to it",
+                      peer.name.c_str(), name_.c_str());
         failure.set(HR_UNAVAILABLE, why);
         break;
       }
