@@ -171,8 +171,15 @@ def fake_devices(
 def build_library(folder: Path) -> ctypes.CDLL:
     """Compiles the device; needs no runtime."""
     built = folder / "fake_device.so"
-    compile_sources(built, SOURCES, "-O2", "-shared", "-fPIC")
+    compile_sources(built, SOURCES, "-O2", "-shared", "-fPIC", *_sanitizer_flags())
     return ctypes.CDLL(str(built))
+
+
+def _sanitizer_flags() -> list[str]:
+    """Those of tox -e asan and tsan, whose other code is instrumented as well."""
+    chosen = {"address": "address,undefined", "thread": "thread"}
+    sanitizer = chosen.get(os.environ.get("HEADRACE_SANITIZE", ""))
+    return [f"-fsanitize={sanitizer}", "-fno-omit-frame-pointer"] if sanitizer else []
 
 
 SOURCES = ("fake_blocks.c", "fake_device.c", "fake_kernels.c", "fake_kernel_call.cpp")

@@ -291,11 +291,13 @@ static void check_copies(hr_device* d) {
   value = 2; /* the first copy has read it */
   CHECK(!read_out(d, &found, at, 4) && found == 1);
   start_wait(&late);
+  fake_wait_for_flush(d, 1); /* the stream takes the copy after the store, not beside it */
   CHECK(!d->copy_in(d, at, &value, 4, NULL, done, &late));
-  __atomic_store_n(&value, 3, __ATOMIC_RELEASE); /* the second has not */
+  value = 3; /* the second has not */
   CHECK(!d->copy_within(d, at + 64, at, 4, NULL));
   CHECK(d->copy_within(d, at + 1, at, 8, NULL) == HR_INVALID_ARGUMENT);
   CHECK(!read_out(d, &found, at + 64, 4) && found == 3 && !end_wait(&late));
+  fake_wait_for_flush(d, 0);
   CHECK(!d->copy_in(d, at, &value, 0, NULL, NULL, NULL));
 
   fake_fail_copy(d, 1, 0);

@@ -66,9 +66,8 @@ class Task:
     def __init__(self, spec: dict[str, Any]) -> None:
         self._spec = spec
         side = spec["side"]
-        self._tf = (
-            worker.tensorflow()[0] if side == "tensorflow" else worker.headrace(None, True, False)[0]
-        )
+        theirs = side == "tensorflow"
+        self._tf = (worker.tensorflow() if theirs else worker.headrace(None, True, False))[0]
         self._server: Any = None
         self._program: Any = None
         if spec["job"]:
