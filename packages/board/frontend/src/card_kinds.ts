@@ -37,5 +37,13 @@ export const cardKinds: CardKind[] = [
     tagOf: meshTag,
     load: () => import('./mesh/mesh_card.tsx'),
   },
-  { kind: 'tensor', per: 'tag', height: 160, tall: 320, load: () => import('./tensors/tensor_card.tsx') },
+  {
+    kind: 'tensor',
+    per: 'tag',
+    height: 160,
+    tall: 320,
+    // The Graph page shows the models of Keras.
+    tagOf: (tag) => (tag.plugin === 'graph_keras_model' ? null : tag),
+    load: () => import('./tensors/tensor_card.tsx'),
+  },
 ];

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser.metrics_view import wait_for_address
+from browser.page_requests import wait_for_rest
 from fixtures import graphs, known_networks
 from fixtures.graphs_writer import GraphWriter
 from graph_reader import GraphReader, write_graph
@@ -224,3 +225,22 @@ def test_the_graph_page_of_a_keras_log_without_a_model_says_how_to_get_one(
     page.goto(f"{board_server(tmp_path).url}#/graph")
     page.get_by_text("Keras wrote no model to these logs").wait_for()
     assert "tf.summary.graph(graph)" in page.locator(".graph-body").inner_text()
+
+
+def test_the_toolbar_of_several_graphs_is_one_line_on_a_laptop(reader: GraphReader) -> None:
+    before = reader.page.viewport_size
+    reader.page.set_viewport_size({"width": 1366, "height": 768})
+    try:
+        reader.page.goto(f"{reader.url}#/graph?graph=slim_inception_v3")
+        bar = reader.page.locator("#page [role=toolbar]").first
+        bar.get_by_text("Compare with").wait_for()
+        assert bar.bounding_box()["height"] <= 46
+    finally:
+        reader.page.set_viewport_size(before)
+
+
+def test_a_model_of_keras_is_no_card(reader: GraphReader) -> None:
+    reader.page.goto(f"{reader.url}#/metrics")
+    reader.page.get_by_text("5 of 5 runs").wait_for()
+    wait_for_rest(reader.page)
+    assert reader.page.get_by_text("graph_keras_model").count() == 0

@@ -84,7 +84,7 @@ export function CompareChoice({ session }: { session: Session }) {
     <label>
       <span class="g-bar-label">Compare with</span>
       <select
-        class="graph-choice"
+        class="graph-choice graph-other"
         value={known?.key ?? ''}
         onChange={(event) => {
           otherName.value = event.currentTarget.value;
