@@ -12,7 +12,7 @@ import pytest
 from checkout import PACKAGES, ROOT, SHARED, declared, python_tests, source_root, sources
 
 TEST_TOOLS = {"pytest", "hypothesis", "playwright", "PIL", "axe_playwright_python"}
-PEERS = {"tensorflow", "tensorboard", "jax", "torch"}  # of tests marked `peer`
+PEERS = {"tensorflow", "keras", "tensorboard", "jax", "torch"}  # of tests marked `peer`
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.*)|c?import\s+([\w., ]+))", re.M)
 
 

@@ -348,6 +348,19 @@ def test_an_allocation_that_fails_is_an_error_with_the_holders(devices: list[Fak
     assert faults(devices, fail, errors.ResourceExhaustedError, "memory", 40) >= 10
 
 
+def test_memory_is_held_in_the_name_of_a_node(devices: list[FakeDevice]) -> None:
+    x = hr.placeholder(hr.float32, [None, 100])
+    kept = hr.Variable(np.zeros((2, 100), np.float32), name="kept")
+    product = hr.matmul(x, hr.constant(np.eye(100, dtype=np.float32)), name="product")
+    changed = kept.assign(product)
+    with hr.Session() as session:
+        session.run(kept.initializer)
+        session.run(changed.op, {x: np.ones((2, 100))})
+        held = "\n".join(device.holders for device in devices)
+    assert "a constant of product" in held
+    assert "a result" not in held and "product" in held.replace("a constant of product", "")
+
+
 @pytest.mark.parametrize("late", [False, True], ids=["early", "late"])
 def test_a_launch_that_fails_is_an_error_of_its_step(devices: list[FakeDevice], late: bool) -> None:
     def fail(device: FakeDevice, n: int) -> None:

@@ -34,3 +34,19 @@ def test_a_cost_graph_has_the_traced_nodes_and_their_edges(graph):
     assert [info.preceding_node for info in node.input_info] == [2, 2]
     assert list(node.control_input) == [0]
     assert node.output_info[0].size == 8 and node.output_info[0].shape.dim[0].size == 2
+
+
+def test_the_time_of_a_node_on_a_device_is_that_of_its_stream(graph):
+    x = hr.placeholder(hr.float32, [2], name="x")
+    hr.negative(x, name="y")
+    metadata = hr.RunMetadata()
+    thread = metadata.step_stats.dev_stats.add(device="/device:GPU:0")
+    thread.node_stats.add(node_name="y", op_end_rel_micros=1)
+    stream = metadata.step_stats.dev_stats.add(device="/device:GPU:0/stream:all")
+    stream.node_stats.add(node_name="x:_CopyToDevice", op_end_rel_micros=3)
+    stream.node_stats.add(node_name="y:Neg", op_end_rel_micros=70)
+    stream.node_stats.add(node_name="y:_CopyToHost", op_end_rel_micros=5)
+    add_cost_graph(graph, metadata)
+    assert [node.name for node in metadata.cost_graph.node] == ["y", "x"]
+    node = metadata.cost_graph.node[0]
+    assert (node.device, node.compute_cost) == ("/device:GPU:0", 70)

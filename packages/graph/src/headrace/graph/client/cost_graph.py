@@ -6,6 +6,10 @@ from typing import Any
 
 from headrace.graph.framework.graph import Graph
 
+# The lane in which a device with memory of its own reports when its work ran: as "name:op", the
+# copies of values included.
+_STREAM = "/stream:all"
+
 
 class CostModel:
     """Decides which runs of a session are measured, and converts their traces to cost graphs.
@@ -43,8 +47,10 @@ def add_cost_graph(graph: Graph, metadata: Any) -> None:
     traced = [
         (device.device, stats)
         for device in metadata.step_stats.dev_stats
+        if not device.device.endswith(_STREAM)
         for stats in device.node_stats
     ]
+    on_stream = _stream_micros(graph, metadata)
     numbers: dict[str, int] = {}
     for _, stats in traced:
         numbers.setdefault(stats.node_name, len(numbers))
@@ -52,14 +58,35 @@ def add_cost_graph(graph: Graph, metadata: Any) -> None:
     for device, stats in traced:
         if stats.node_name not in done:  # of a node of a loop, only the first iteration
             done.add(stats.node_name)
-            _add_node(cost, graph, device, stats, numbers)
+            _add_node(cost, graph, device, stats, numbers, on_stream.get(stats.node_name))
     for name, number in numbers.items():  # inputs that the run did not compute: feeds, constants
         if name not in done:
             cost.node.add(name=name, id=number)
 
 
-def _add_node(cost: Any, graph: Graph, device: str, stats: Any, numbers: dict[str, int]) -> None:
-    micros = stats.op_end_rel_micros - stats.op_start_rel_micros
+def _stream_micros(graph: Graph, metadata: Any) -> dict[str, int]:
+    """Returns the time of nodes on their devices, of the first iteration; without their copies."""
+    found: dict[str, int] = {}
+    for device in metadata.step_stats.dev_stats:
+        if device.device.endswith(_STREAM):
+            for stats in device.node_stats:
+                name, _, op = stats.node_name.rpartition(":")
+                operation = graph._by_name.get(name)  # noqa: SLF001
+                if operation is not None and operation.type == op:
+                    found.setdefault(name, stats.op_end_rel_micros - stats.op_start_rel_micros)
+    return found
+
+
+def _add_node(
+    cost: Any,
+    graph: Graph,
+    device: str,
+    stats: Any,
+    numbers: dict[str, int],
+    on_stream: int | None,
+) -> None:
+    # The thread that enqueues work of a device is done long before the device.
+    micros = on_stream or stats.op_end_rel_micros - stats.op_start_rel_micros
     node = cost.node.add(
         name=stats.node_name,
         device=device,

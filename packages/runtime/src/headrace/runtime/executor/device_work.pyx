@@ -90,7 +90,7 @@ cdef void adapt(DeviceWork* work) noexcept nogil:
     """Sets the kernels from one notice to the next by the time that the last ones took."""
     cdef int64_t now = monotonic_ns()
     if now - work.asked_ns > 2 * NOTICE_NS:
-        work.per_notice = max(work.per_notice // 2, 1)
+        work.per_notice = max(work.per_notice * NOTICE_NS // (now - work.asked_ns), 1)
     elif now - work.asked_ns < NOTICE_NS // 2:
         work.per_notice = min(work.per_notice * 2, MOST_KERNELS)
     work.asked_ns = now

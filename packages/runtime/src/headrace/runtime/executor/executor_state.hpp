@@ -152,10 +152,10 @@ struct ExecutionState;
 struct DeviceWork {
   ExecutionState* state;
   hr_device* device;
-  int64_t kernels = 0;            // since the last notify
-  int32_t notices = 0;            // notifies that have not ended
-  int64_t per_notice = 32;        // kernels from one notify to the next
-  int64_t asked_ns = 0;           // when the device began with what the next notice is for
+  int64_t kernels = 0;      // since the last notify
+  int32_t notices = 0;      // notifies that have not ended
+  int64_t per_notice = 16;  // kernels from one notify to the next: enqueued ones run to their end
+  int64_t asked_ns = 0;     // when the device began with what the next notice is for
   void (*poll)(void*) = nullptr;  // for signals, while the step waits
   void* poll_argument = nullptr;
   bool listed = false;  // in DeviceSteps

@@ -80,9 +80,10 @@ class Executable {
   std::vector<hr_tensor> tensors;  // their state before a run; ARENA: data is the offset
   std::vector<uint8_t> storage;
   std::vector<EntryPlan> entries;
-  std::vector<int32_t> arguments;  // tensor numbers
-  std::vector<int32_t> counted;    // tensors to allocate before, and to release after a run
-  std::vector<int32_t> by_kernel;  // tensors to release after a run
+  std::vector<int32_t> arguments;          // tensor numbers
+  std::vector<int32_t> counted;            // tensors to allocate before, and to release after a run
+  std::vector<GraphNode*> counted_makers;  // of each of `counted`: its holder, in messages
+  std::vector<int32_t> by_kernel;          // tensors to release after a run
   int64_t arena_bytes = 0;
   // The device whose memory the arena and `counted` are in; null: the host's. A run then takes its
   // arena from the device, which gives memory back in the order of its work.

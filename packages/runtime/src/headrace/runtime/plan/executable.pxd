@@ -101,6 +101,7 @@ cdef extern from "plan/executable.hpp" namespace "headrace" nogil:
         vector[EntryPlan] entries
         vector[int32_t] arguments
         vector[int32_t] counted
+        vector[GraphNode*] counted_makers
         vector[int32_t] counted_on_host
         hr_device* memory
         int64_t host_workspace

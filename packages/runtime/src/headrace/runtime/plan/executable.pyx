@@ -161,13 +161,15 @@ cdef inline hr_code allocate_counted(Executable* executable, RunBuffers* buffers
 cdef hr_code allocate_on_device(Executable* executable, RunBuffers* buffers,
                                 Run* run) noexcept nogil:
     cdef int32_t i
+    cdef size_t k
     cdef hr_tensor* t
     for i in executable.counted_on_host:
         if allocate_tensor(&buffers.tensors[i]) != HR_OK:
             return run_fail_text(run, HR_RESOURCE_EXHAUSTED, "no memory for a result")
-    for i in executable.counted:
-        t = &buffers.tensors[i]
-        if set_bytes(t) < 0 or allocate_on(executable.memory, t, "a result") != HR_OK:
+    for k in range(executable.counted.size()):
+        t = &buffers.tensors[executable.counted[k]]
+        if set_bytes(t) < 0 or allocate_on(executable.memory, t,
+                                           executable.counted_makers[k].name.c_str()) != HR_OK:
             return fail_no_room_for(run, executable.memory, t.bytes)
     return HR_OK
 

@@ -128,10 +128,12 @@ cdef int place_constants(SegmentBuilder builder) except -1:
                     step.kernel.flags & (HR_KERNEL_VIEW | KEEPS_SMALL_ON_HOST) and is_kept_on_host(
                         builder.tensors[builder.arguments[step.first_input + j]].dtype)):
                 builder.arguments[step.first_input + j] = constant_on_device(
-                    builder, placed, copies.get(), builder.arguments[step.first_input + j])
+                    builder, placed, copies.get(), builder.arguments[step.first_input + j],
+                    b"a constant of " + step.node.name)
     for k in range(builder.out.outputs.size()):
         if not builder.on_host[builder.out.outputs[k].tensor]:
-            i = constant_on_device(builder, placed, copies.get(), builder.out.outputs[k].tensor)
+            i = constant_on_device(
+                builder, placed, copies.get(), builder.out.outputs[k].tensor, b"a constant")
             if i != builder.out.outputs[k].tensor:
                 builder.out.outputs[k].tensor = i
                 builder.out.outputs[k].root = i
@@ -147,7 +149,8 @@ cdef int place_constants(SegmentBuilder builder) except -1:
 
 
 cdef int32_t constant_on_device(SegmentBuilder builder, vector[int32_t]& placed,
-                                CopiesToDevice* copies, int32_t tensor) except -1:
+                                CopiesToDevice* copies, int32_t tensor,
+                                const string& holder) except -1:
     """The copy of a constant on the device; other tensors as they are."""
     cdef OwnedTensor made
     cdef hr_tensor copy
@@ -161,7 +164,7 @@ cdef int32_t constant_on_device(SegmentBuilder builder, vector[int32_t]& placed,
         return tensor
     made.get()[0] = builder.tensors[tensor]
     made.get().owner = NULL
-    if allocate_on(device, made.get(), "a constant") != HR_OK:
+    if allocate_on(device, made.get(), holder.c_str()) != HR_OK:
         raise errors.ResourceExhaustedError(
             None, None, f"no memory on the device for a constant of {made.get().bytes} bytes")
     if made.get().bytes > 0:

@@ -203,6 +203,7 @@ cdef int place_output(SegmentBuilder builder, Step* step, int at, int port, int 
     if not is_plain(t.dtype) or builder.escapes[tensor] and not (copy_small and t.bytes <= SMALL):
         builder.storage[tensor] = COUNTED
         builder.out.counted.push_back(tensor)
+        builder.out.counted_makers.push_back(step.node)
         return 0
     builder.storage[tensor] = ARENA
     if builder.escapes[tensor]:
