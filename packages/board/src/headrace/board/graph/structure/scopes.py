@@ -62,7 +62,7 @@ class ScopeTree:
 
     def path(self, vertex: int) -> str:
         """Returns the full name of an op or scope; functions are below `functions/NAME/`."""
-        parts = []
+        parts: list[str] = []
         at = vertex
         if self.flags[at] & OWN_NAME_IS_SCOPE:
             at = int(self.parent[at])

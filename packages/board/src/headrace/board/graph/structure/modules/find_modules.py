@@ -257,15 +257,15 @@ def fold_periods(flow: Flow) -> Flow:
             chain = []
         chain.append(order[at])
     runs.append(chain)
-    groups = []
+    groups: list[tuple[Part, list[int]]] = []
     for run in runs:
         kinds = [flow.parts[v].kind for v in run]
         at = 0
         while at < len(run):
             period, times = _best_period(kinds, at)
-            members = [flow.parts[v] for v in run[at : at + period]]
-            blocks = any(part.block for part in members)
-            if times < 2 or not blocks or any(part.named for part in members):
+            first = [flow.parts[v] for v in run[at : at + period]]
+            blocks = any(part.block for part in first)
+            if times < 2 or not blocks or any(part.named for part in first):
                 at += 1
                 continue
             for number in range(times):
