@@ -11,6 +11,8 @@ import pytest
 from object_store import ObjectStore
 
 from headrace.board.board import Board
+from headrace.board.reading.places.remote_mirror import RemoteMirror
+from headrace.board.store.problems import Problems
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
 from headrace.formats.proto.summary_pb2 import Summary
@@ -102,3 +104,32 @@ def test_a_store_that_does_not_respond_leaves_what_was_read(
         wait_until(lambda: points(board, "far/r") == 25 and not unreachable())
     finally:
         board.stop()
+
+
+def test_an_object_that_is_deleted_while_it_is_fetched_leaves_the_others(
+    client: Any, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = bucket.removeprefix("s3://")
+    for run in "ab":
+        name = f"{run}/events.out.tfevents.1.host"
+        client.put_object(Bucket=logs, Key=name, Body=log(tmp_path / run, 20))
+    problems = Problems()
+    mirror = RemoteMirror(bucket, problems)
+    try:
+        mirror.sync()
+        cat_file = mirror._store.cat_file
+
+        def gone(path: str, *args: Any, **options: Any) -> bytes:
+            if "/a/" in path:
+                raise FileNotFoundError(path)
+            return cat_file(path, *args, **options)
+
+        for run in "ab":
+            name = f"{run}/events.out.tfevents.1.host"
+            client.put_object(Bucket=logs, Key=name, Body=log(tmp_path / f"{run}2", 30))
+        monkeypatch.setattr(mirror._store, "cat_file", gone)
+        mirror.sync()
+        left = [path.parent.name for path in Path(mirror.folder).rglob("events*")]
+        assert left == ["b"] and problems.list() == []
+    finally:
+        mirror.stop()

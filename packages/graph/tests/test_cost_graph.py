@@ -45,8 +45,9 @@ def test_the_time_of_a_node_on_a_device_is_that_of_its_stream(graph):
     stream = metadata.step_stats.dev_stats.add(device="/device:GPU:0/stream:all")
     stream.node_stats.add(node_name="x:_CopyToDevice", op_end_rel_micros=3)
     stream.node_stats.add(node_name="y:Neg", op_end_rel_micros=70)
+    stream.node_stats.add(node_name="y:Neg", op_end_rel_micros=20)  # of the same run of y
     stream.node_stats.add(node_name="y:_CopyToHost", op_end_rel_micros=5)
     add_cost_graph(graph, metadata)
     assert [node.name for node in metadata.cost_graph.node] == ["y", "x"]
     node = metadata.cost_graph.node[0]
-    assert (node.device, node.compute_cost) == ("/device:GPU:0", 70)
+    assert (node.device, node.compute_cost) == ("/device:GPU:0", 90)

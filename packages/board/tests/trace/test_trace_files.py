@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from fixtures.panel_client import PanelClient
 from fixtures.trace_files import chrome_events, chrome_text, write_trace_files, xspace
-from fixtures.traces import two_tasks, write_log
 
 from headrace.board.trace.foreign import trace_file
 from headrace.board.trace.foreign.chrome_events import read_chrome_trace
@@ -17,8 +16,6 @@ from headrace.board.trace.foreign.foreign_slices import op_of
 from headrace.board.trace.foreign.xplane_events import read_xplane
 from headrace.board.trace.reading.step_columns import TraceError
 from headrace.board.trace.reading.step_trace import StepTrace
-from headrace.formats.event_file import EventFileWriter
-from headrace.formats.proto import event_pb2, run_pb2
 
 
 def named(trace: StepTrace, name: str) -> int:
@@ -163,20 +160,3 @@ def test_damaged_trace_files_are_errors_of_their_own(tmp_path: Path) -> None:
     assert len(rows) == 3
     for row in rows:
         assert "cannot be read" in client.get(f"/trace/{row['id']}", 422)["error"]
-
-
-def test_run_metadata_that_times_no_node_is_no_trace(tmp_path: Path) -> None:
-    """As PyTorch's add_graph and TensorFlow's trace_export(graph=True) log it."""
-    empty = run_pb2.RunMetadata()
-    empty.step_stats.dev_stats.add(device="/device:CPU:0")
-    graphs = run_pb2.RunMetadata()
-    graphs.partition_graphs.add().node.add(name="a", op="Const")
-    write_log(tmp_path / "real", {5: two_tasks().SerializeToString()})
-    with EventFileWriter(tmp_path / "a_graph") as writer:
-        for step, metadata in enumerate((empty, graphs)):
-            event = event_pb2.Event(step=step, wall_time=1.0)
-            event.tagged_run_metadata.tag = "step1"
-            event.tagged_run_metadata.run_metadata = metadata.SerializeToString()
-            writer.write(event)
-    rows = PanelClient(tmp_path).get("/traces")["traces"]
-    assert [row["step"] for row in rows] == [5]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from headrace.graph.framework.graph import Graph
@@ -50,7 +51,8 @@ def add_cost_graph(graph: Graph, metadata: Any) -> None:
         if not device.device.endswith(_STREAM)
         for stats in device.node_stats
     ]
-    on_stream = _stream_micros(graph, metadata)
+    runs = Counter(stats.node_name for _, stats in traced)
+    on_stream = _stream_micros(graph, metadata, runs)
     numbers: dict[str, int] = {}
     for _, stats in traced:
         numbers.setdefault(stats.node_name, len(numbers))
@@ -64,17 +66,21 @@ def add_cost_graph(graph: Graph, metadata: Any) -> None:
             cost.node.add(name=name, id=number)
 
 
-def _stream_micros(graph: Graph, metadata: Any) -> dict[str, int]:
-    """Returns the time of nodes on their devices, of the first iteration; without their copies."""
-    found: dict[str, int] = {}
+def _stream_micros(graph: Graph, metadata: Any, runs: Counter[str]) -> dict[str, int]:
+    """Returns the mean time of nodes on their devices, all pieces of their work, without copies.
+
+    Args:
+      runs: how often each node ran.
+    """
+    found: Counter[str] = Counter()
     for device in metadata.step_stats.dev_stats:
         if device.device.endswith(_STREAM):
             for stats in device.node_stats:
                 name, _, op = stats.node_name.rpartition(":")
                 operation = graph._by_name.get(name)  # noqa: SLF001
                 if operation is not None and operation.type == op:
-                    found.setdefault(name, stats.op_end_rel_micros - stats.op_start_rel_micros)
-    return found
+                    found[name] += stats.op_end_rel_micros - stats.op_start_rel_micros
+    return {name: micros // max(runs[name], 1) for name, micros in found.items()}
 
 
 def _add_node(
@@ -86,7 +92,9 @@ def _add_node(
     on_stream: int | None,
 ) -> None:
     # The thread that enqueues work of a device is done long before the device.
-    micros = on_stream or stats.op_end_rel_micros - stats.op_start_rel_micros
+    micros = on_stream
+    if micros is None:
+        micros = stats.op_end_rel_micros - stats.op_start_rel_micros
     node = cost.node.add(
         name=stats.node_name,
         device=device,

@@ -72,9 +72,6 @@ class RemoteMirror:
         """Fetches what is new; a store that does not respond is reported and asked again later."""
         try:
             self._sync()
-        except FileNotFoundError:
-            self._remove_all_but(set())  # an empty bucket, or a folder that does not exist yet
-            self._respond()
         except (OSError, OpError, ValueError, RuntimeError) as error:
             self._failures += 1
             why = str(error) or type(error).__name__
@@ -100,14 +97,20 @@ class RemoteMirror:
 
     def _sync(self) -> None:
         self._store.invalidate_cache()
-        found: dict[str, dict[str, Any]] = self._store.find(self._root, detail=True)
+        try:
+            found: dict[str, dict[str, Any]] = self._store.find(self._root, detail=True)
+        except FileNotFoundError:
+            found = {}  # an empty bucket, or a folder that does not exist yet
         there = set()
         for path, info in sorted(found.items()):
             name = self._name_of(path)
             if name is None or info.get("size") is None:
                 continue
+            try:
+                self._take(name, path, int(info["size"]), _token(info))
+            except FileNotFoundError:
+                continue  # deleted since the store listed it
             there.add(name)
-            self._take(name, path, int(info["size"]), _token(info))
             if self._stopping.is_set():
                 return
         self._remove_all_but(there)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from typing import BinaryIO
 
 from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.trace_file_names import is_xplane
@@ -38,33 +39,33 @@ def _content(folder: LogSource, file: TraceFile) -> bytes:
         head = opened.peek(2)[:2]
         try:
             if head != _GZIP:
-                return _limited(opened.read(MAX_BYTES + 1), file)
+                data = opened.read(MAX_BYTES + 1)
+                _check_size(len(data), file)
+                return data
             return _unzipped(opened, file)
         except OSError as error:
             raise TraceError(f"{file.name} cannot be read: {error.strerror or error}") from None
 
 
-def _unzipped(opened: object, file: TraceFile) -> bytes:
+def _unzipped(opened: BinaryIO, file: TraceFile) -> bytes:
     """Returns what a gzip file holds; of a file that ends early, what there is."""
     unzip = zlib.decompressobj(31)
     parts: list[bytes] = []
     size = 0
-    while block := opened.read(_BLOCK):  # type: ignore[attr-defined]
+    while block := opened.read(_BLOCK):
         try:
             # The limit is on the result: a small file may hold gigabytes of zeros.
             parts.append(unzip.decompress(block, MAX_BYTES + 1 - size))
         except zlib.error as error:
             raise TraceError(f"{file.name} is not intact gzip: {error}") from None
         size += len(parts[-1])
-        _limited(size, file)
+        _check_size(size, file)
     return b"".join(parts)
 
 
-def _limited(data: object, file: TraceFile) -> bytes:
-    size = data if isinstance(data, int) else len(data)  # type: ignore[arg-type]
+def _check_size(size: int, file: TraceFile) -> None:
     if size > MAX_BYTES:
         raise TraceError(
             f"{file.name} has more than {MAX_BYTES >> 20} MiB uncompressed:"
             " record fewer steps, or open it in Perfetto"
         )
-    return data  # type: ignore[return-value]
