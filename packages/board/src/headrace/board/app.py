@@ -120,4 +120,4 @@ def _register_error_handlers(app: Flask) -> None:
     @app.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
         status, why = error.code or 500, error.description or error.name
-        return (error_page(status, why) if wants_page() else None) or error_response(status, why)
+        return (error_page(status) if wants_page() else None) or error_response(status, why)

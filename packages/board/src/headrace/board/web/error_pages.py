@@ -36,16 +36,15 @@ def wants_page() -> bool:
     )
 
 
-def error_page(status: int, why: str) -> Response | None:
+def error_page(status: int) -> Response | None:
     """Returns the page of an error; None for a status that has none.
 
     Args:
       status: 401, 404 or 421.
-      why: one sentence.
     """
     if status not in _PAGES:
         return None
-    title, body = _PAGES[status](why)
+    title, body = _PAGES[status]()
     html = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -57,7 +56,7 @@ def error_page(status: int, why: str) -> Response | None:
     return response
 
 
-def _no_token(_: str) -> tuple[str, str]:
+def _no_token() -> tuple[str, str]:
     shown = "t" in request.args
     return "This board needs its token", (
         (
@@ -74,7 +73,7 @@ def _no_token(_: str) -> tuple[str, str]:
     )
 
 
-def _wrong_name(_: str) -> tuple[str, str]:
+def _wrong_name() -> tuple[str, str]:
     name = _requested_name()
     allow = shlex.quote(name) if name else "NAME"
     named = f"<code>{escape(name)}</code>" if name else "The name in this address"
@@ -88,7 +87,7 @@ def _wrong_name(_: str) -> tuple[str, str]:
     )
 
 
-def _not_found(why: str) -> tuple[str, str]:
+def _not_found() -> tuple[str, str]:
     # Relative: only the browser knows below which path a proxy serves the board.
     home = "../" * (request.path.count("/") - 1) or "./"
     return "There is no such page", (

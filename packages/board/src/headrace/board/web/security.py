@@ -70,7 +70,7 @@ def enforce_access(app: Flask, access: Access) -> None:
         rejected = rejection(access)
         if rejected is not None:
             status, why = rejected
-            page = error_page(status, why) if wants_page() else None
+            page = error_page(status) if wants_page() else None
             if page is not None:
                 return page
             return Response(dump_json({"error": why}), status, content_type="application/json")
