@@ -252,6 +252,42 @@ def names(config: hr.ConfigProto) -> list[str]:
         return [device.name.rpartition("device:")[2] for device in session.list_devices()]
 
 
+def test_a_window_of_fed_bounds_is_planned_once_for_each_length() -> None:
+    value = np.arange(120, dtype=np.float32).reshape(6, 5, 4)
+    begin, length = hr.placeholder(hr.int32, []), hr.placeholder(hr.int32, [])
+    with hr.device("/gpu:0"):
+        window = hr.constant(value)[begin : begin + length]
+        loss = hr.reduce_sum(window * 2.0, 0)
+        slope = hr.gradients(loss, window)[0]
+    with hr.Session(config=SOFT) as session:
+        for k in range(4):
+            for n in (1, 2):
+                got, ones = session.run([loss, slope], {begin: k, length: n})
+                np.testing.assert_array_equal(got, value[k : k + n].sum(0) * 2)
+                np.testing.assert_array_equal(ones, np.full((n, 5, 4), 2, np.float32))
+        plans = session.explain([loss, slope], [begin, length]).count("specialisation for")
+        assert plans <= 6, session.explain([loss, slope], [begin, length])
+        with pytest.raises(errors.InvalidArgumentError, match="Expected size"):
+            session.run(hr.slice(hr.constant(value), [begin, 0, 0], [length, 1, 1]),
+                        {begin: 5, length: 2})  # fmt: skip
+
+
+def test_a_fetch_is_copied_beside_the_updates_that_follow_it(devices: list[FakeDevice]) -> None:
+    """Copies to the host come late, and the variable is changed in place meanwhile."""
+    for device in devices:
+        device.set_latency_us(500, 7)
+    with hr.device("/gpu:0"):
+        variable = hr.get_variable("v", [1000], initializer=hr.zeros_initializer())
+        seen = hr.identity(variable.read_value())
+        with hr.control_dependencies([seen]):
+            update = variable.assign_add(hr.ones([1000]))
+    with hr.Session(config=SOFT) as session:
+        session.run(variable.initializer)
+        for step in range(30):
+            before, _ = session.run([seen, update.op])
+            assert (before == step).all(), (step, before)
+
+
 def test_a_session_has_the_devices_that_its_options_give() -> None:
     options = hr.GPUOptions
     assert names(hr.ConfigProto()) == ["CPU:0", "GPU:0", "GPU:1"]
