@@ -327,6 +327,19 @@ def test_a_fraction_bounds_the_memory_of_a_device(devices: list[FakeDevice]) -> 
     assert limit == devices[0].record.memory_bytes // 2048
 
 
+def test_the_limit_of_plans_counts_arenas_of_devices(devices: list[FakeDevice]) -> None:
+    config = hr.ConfigProto()
+    config.experimental.plan_memory_limit_bytes = 1 << 20
+    x = hr.placeholder(hr.float32, [None])
+    y = hr.reduce_sum(hr.tanh(x))
+    with hr.Session(config=config) as session:
+        assert session.run(y, {x: np.zeros(100)}) == 0.0
+        with pytest.raises(errors.ResourceExhaustedError, match="session's memory limit is"):
+            session.run(y, {x: np.zeros(1 << 19)})
+        for _ in range(50):  # each run gives its arena back
+            assert session.run(y, {x: np.zeros(1 << 15)}) == 0.0
+
+
 def test_without_soft_placement_a_device_takes_only_what_it_has_kernels_for() -> None:
     words = hr.placeholder(hr.string, [2])
     with hr.device("/gpu:0"):
@@ -411,6 +424,18 @@ def test_a_copy_that_fails_is_an_error_of_its_step(devices: list[FakeDevice], la
         device.fail_copy_after(n, late)
 
     assert faults(devices, fail, errors.InternalError, "copy", 12) >= 2
+
+
+def test_an_error_behind_an_empty_fetch_is_of_its_step(devices: list[FakeDevice]) -> None:
+    """Nothing is copied of what is empty: the step awaits the device all the same."""
+    x = hr.placeholder(hr.float32, [None])
+    y = hr.tanh(x) * 2.0
+    with hr.Session(config=SOFT) as session:
+        assert session.run(y, {x: np.zeros(0)}).size == 0
+        devices[0].fail_launch_after(0, late=True)
+        with pytest.raises(errors.InternalError, match="a launch failed"):
+            session.run(y, {x: np.zeros(0)})
+        assert session.run(y, {x: np.zeros(3)}).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_a_step_that_awaits_the_device_first_does_not_take_the_error_of_another(

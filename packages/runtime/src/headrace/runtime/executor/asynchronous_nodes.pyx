@@ -119,7 +119,8 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code != HR_OK:
         kernel_done(call, code)
         return
-    if state.busy.size() and unit.kernel.host_outputs:
+    # Nothing is copied of what is empty, and nothing waited for.
+    if state.busy.size() and unit.kernel.host_outputs and call.input_pointers[0].bytes:
         state.busy[unit.device] = AWAITED   # what it waits for ends after all work before it
         if state.traced:
             profile_copy(state, unit, call)
