@@ -45,6 +45,9 @@ def reductions() -> None:
         run("Max", a.astype(np.float16), np.array(axes, np.int32))
     run("Sum", np.ones(1 << 20, np.float32), np.int32([0]))
     run("ArgMax", a, np.int32(1))
+    for k in (5, 100):
+        run("TopKV2", a, np.int32(k))
+        run("TopKV2", a.astype(np.float16), np.int32(k))
     run("Softmax", a)
     run("SparseSoftmaxCrossEntropyWithLogits", a, np.zeros(64, np.int64))
     program = ["Mul t0 i0 i1", "Sum o t0"]
@@ -57,6 +60,10 @@ def arrays() -> None:
     run("ConcatV2", [a, a], np.int32(1))
     run("GatherV2", a, np.int32([0]), np.int32(0))
     run("Pad", a, np.int32([[1, 1], [0, 0]]))
+    paddings = np.int32([[1, 1], [0, 2]])
+    for value in (a, a.astype(np.float16)):
+        run("MirrorPadGrad", run("MirrorPad", value, paddings, mode="REFLECT"), paddings,
+            mode="REFLECT")  # fmt: skip
     for op in ("RandomUniform", "RandomStandardNormal", "TruncatedNormal"):
         run(op, np.int32([100]), dtype="float32")
 

@@ -109,6 +109,41 @@ def test_pad(device: Device, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
+def test_mirror_pad(device: Device, mode: str, dtype: str) -> None:
+    x = sample((3, 4, 2, 1, 5), dtype)
+    margins = np.int32([[1, 2], [0, 0], [1, 1], [0, 0], [4, 3]])
+    for paddings in (margins, np.minimum(margins, [[0, 2]]), 0 * margins):
+        y = assert_as_cpu(device, "MirrorPad", x, paddings, mode=mode)
+        if dtype != "bool":
+            gradient = np.arange(y.size).reshape(y.shape) % 5  # sums are exact
+            gradient = gradient.astype(dtype)
+            assert_as_cpu(device, "MirrorPadGrad", gradient, paddings, mode=mode)
+    assert_as_cpu(device, "MirrorPad", x[0, 0, 0, 0, 0], np.zeros((0, 2), np.int64), mode=mode)
+    assert_as_cpu(device, "MirrorPad", x[:, :, :0, :, 0], np.zeros((4, 2), np.int64),
+                  mode="SYMMETRIC")  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), shape=st.lists(st.integers(1, 4), max_size=8))
+def test_any_borders_are_mirrored(device: Device, data: st.DataObject, shape: list) -> None:
+    mode = data.draw(st.sampled_from(["REFLECT", "SYMMETRIC"]))
+    most = [min(2, n - (mode == "REFLECT")) for n in shape]
+    paddings = [[data.draw(st.integers(0, m)), data.draw(st.integers(0, m))] for m in most]
+    paddings = np.array(paddings, np.int32).reshape(len(shape), 2)
+    y = assert_as_cpu(device, "MirrorPad", sample(shape, "float32"), paddings, mode=mode)
+    gradient = np.array(np.arange(np.size(y)).reshape(np.shape(y)) % 5, np.float32)
+    assert_as_cpu(device, "MirrorPadGrad", gradient, paddings, mode=mode)
+
+
+def test_margins_wider_than_what_they_mirror_are_named(device: Device) -> None:
+    for where in ({}, {"device": device}):
+        with pytest.raises(Exception, match="paddings 3 and 0 of dimension 1 must be no greater"):
+            run_kernel("MirrorPad", sample((4, 3), "float32"), np.int32([[3, 3], [3, 0]]),
+                       mode="REFLECT", **where)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("index", ["int32", "int64"])
 def test_gather(device: Device, dtype: str, index: str) -> None:
     x = sample((6, 7, 8), dtype)

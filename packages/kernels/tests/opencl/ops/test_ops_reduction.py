@@ -131,6 +131,32 @@ def test_the_first_of_equal_extremes_counts(device: Device) -> None:
         assert run_kernel("ArgMax", x, np.int32(0), device=device) == n // 2
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+@pytest.mark.parametrize(
+    "rows, n, k",
+    [(1, 1, 1), (5, 10, 3), (2, 1000, 5), (3, 40, 40), (1, 700, 33), (2, 64, 64), (4, 9, 0),
+     (0, 9, 2)],
+)  # fmt: skip
+def test_the_largest_of_rows(device: Device, rows: int, n: int, k: int, dtype: str) -> None:
+    x = sample((rows, n), dtype)  # with ties
+    values, indices = assert_as_cpu(device, "TopKV2", x, np.int32(k))
+    assert_as_cpu(device, "TopK", x.reshape(1, rows, n), k=k)
+    for index_type in ("int16", "int64"):
+        _, other = run_kernel("TopKV2", x, np.int64(k), index_type=index_type, device=device)
+        np.testing.assert_array_equal(other, indices.astype(index_type))
+    np.testing.assert_array_equal(values, np.take_along_axis(x, indices.astype(int), 1))
+
+
+@pytest.mark.parametrize("k", [4, 50])
+def test_what_is_not_a_number_is_never_among_the_largest(device: Device, k: int) -> None:
+    specials = np.float32([np.nan, np.inf, -np.inf, -0.0, 0.0, 1, -1])
+    x = specials[np.random.default_rng(0).integers(0, 7, (6, 50))]
+    x[0] = np.nan
+    x[1] = -np.inf
+    for value in (x, x.astype(np.float16), x.astype(np.float64)):
+        assert_as_cpu(device, "TopKV2", value, np.int32(k))
+
+
 @pytest.mark.parametrize("n", [1, 1000, 200_000])
 def test_l2_loss(device: Device, n: int) -> None:
     assert_as_cpu(device, "L2Loss", sample((n,), "float32", seed=5), scale=SCALE)

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "library/attributes.hpp"
+#include "library/mirror_padding.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
@@ -104,17 +104,13 @@ template <bool gradient> hr_code prepare_mirror(void*, hr_request* r) {
   else HR_APPLY_RULE(pad, r);
   const hr_tensor *x = r->inputs[0], *p = r->inputs[1];
   const hr_tensor *inner = gradient ? r->outputs[0] : x, *padded = gradient ? x : r->outputs[0];
-  const int64_t skip = attr_text(r->node, "mode") == "REFLECT" ? 1 : 0;
+  if (hr_code code = check_mirrored(r, inner)) return code;
+  const int64_t skip = mirror_skip(r->node);
   auto* plan = keep_plan(r, new MirrorPlan);
   plan->rank = x->rank;
   for (int32_t d = 0; d < x->rank; ++d) {
     const int64_t before = int_at(p, 2 * d), after = int_at(p, 2 * d + 1);
     const int64_t size = inner->dims[d];
-    if (std::max(before, after) > size - skip)
-      return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                             "paddings %lld and %lld of dimension %d must be no greater than %lld, "
-                             "the elements to mirror",
-                             (long long)before, (long long)after, int(d), (long long)(size - skip));
     plan->dims[d] = padded->dims[d];
     for (int64_t i = -before; i < size + after; ++i)
       plan->source[d].push_back(i < 0 ? -i - 1 + skip : i >= size ? 2 * size - 1 - skip - i : i);
