@@ -9,7 +9,7 @@ import { safeText } from '../../strings/safe_text.ts';
 import { shutFolders } from './grid_address.ts';
 import { GridCard } from './grid_card.tsx';
 import type { Placed } from './grid_layout.ts';
-import { cardsById, shownSections } from './grid_state.ts';
+import { cardOf, shownSections } from './grid_state.ts';
 
 function place(element: HTMLElement | null, item: Placed): void {
   if (!element) return;
@@ -54,7 +54,7 @@ export function HeadingItem({ item }: { item: Placed }) {
 export const CardItem = memo(function CardItem({ item }: { item: Placed }) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => place(element.current, item));
-  const card = cardsById.value.get(item.id);
+  const card = cardOf(item);
   return (
     <div class="grid-item" ref={element}>
       {card && <GridCard card={card} width={item.width - FRAME_WIDTH} height={item.height - FRAME_HEIGHT} />}

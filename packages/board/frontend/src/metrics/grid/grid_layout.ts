@@ -20,12 +20,14 @@ export interface Placed {
   id: string;
   /** Of the section that it belongs to. */
   section: number;
+  /** Of a card: its place in the section. */
+  index: number;
   x: number;
   y: number;
   width: number;
   height: number;
   /** Of a heading: there are others beside it. */
-  shared?: boolean;
+  shared: boolean;
 }
 
 export const HEADING_HEIGHT = 34;
@@ -65,14 +67,23 @@ export function layOut(sections: GridSection[], width: number, leastWidth: numbe
     for (const { section, index, column } of band.sections) {
       const x = column * (cardWidth + GAP);
       const across = shared ? section.cards.length * (cardWidth + GAP) - GAP : width;
-      const heading = { kind: 'heading' as const, id: section.path, section: index, x, y };
-      items.push({ ...heading, width: across, height: HEADING_HEIGHT, ...(shared ? { shared } : {}) });
+      items.push(placedHeading(section.path, index, x, y, across, shared));
     }
     let tallest = 0;
     for (const { section, index, column } of band.sections) {
       section.cards.forEach(({ id, height }, i) => {
         const x = (column + i) * (cardWidth + GAP);
-        items.push({ kind: 'card', id, section: index, x, y: y + HEADING_HEIGHT, width: cardWidth, height });
+        items.push({
+          kind: 'card',
+          id,
+          section: index,
+          index: i,
+          x,
+          y: y + HEADING_HEIGHT,
+          width: cardWidth,
+          height,
+          shared: false,
+        });
         tallest = Math.max(tallest, height);
       });
     }
@@ -93,6 +104,17 @@ export function layOut(sections: GridSection[], width: number, leastWidth: numbe
   return { items, height: y, columns };
 }
 
+function placedHeading(
+  id: string,
+  section: number,
+  x: number,
+  y: number,
+  width: number,
+  shared: boolean,
+): Placed {
+  return { kind: 'heading', id, section, index: -1, x, y, width, height: HEADING_HEIGHT, shared };
+}
+
 /** Places a section in rows of its own. Returns: where the next one begins. */
 function placeSection(
   items: Placed[],
@@ -102,7 +124,7 @@ function placeSection(
   { columns, cardWidth, width }: { columns: number; cardWidth: number; width: number },
 ): number {
   let y = top;
-  items.push({ kind: 'heading', id: section.path, section: index, x: 0, y, width, height: HEADING_HEIGHT });
+  items.push(placedHeading(section.path, index, 0, y, width, false));
   y += HEADING_HEIGHT;
   if (section.shut) return y;
   let column = 0;
@@ -113,7 +135,7 @@ function placeSection(
     column = 0;
     rowHeight = 0;
   };
-  for (const card of section.cards) {
+  section.cards.forEach((card, i) => {
     if (card.row !== row || card.large) endRow();
     row = card.row;
     const height = card.large ? card.tall : card.height;
@@ -121,15 +143,17 @@ function placeSection(
       kind: 'card',
       id: card.id,
       section: index,
+      index: i,
       x: card.large ? 0 : column * (cardWidth + GAP),
       y,
       width: card.large ? width : cardWidth,
       height,
+      shared: false,
     });
     rowHeight = Math.max(rowHeight, height);
     column += card.large ? columns : 1;
     if (column >= columns) endRow();
-  }
+  });
   endRow();
   return section.cards.length > 0 ? y + 4 : y;
 }

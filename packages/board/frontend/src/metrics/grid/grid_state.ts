@@ -5,9 +5,9 @@ import { largeCards } from '../../cards/card_address.ts';
 import { kindOf } from '../../cards/registry.ts';
 import { RANGE_TABLE_HEIGHT } from '../../scalars/range_values.ts';
 import { tableCards } from '../../scalars/settings/chart_settings.ts';
-import { PINNED, sections } from './card_list.ts';
+import { type CardLeaf, PINNED, sections } from './card_list.ts';
 import { cardWidth, shutFolders } from './grid_address.ts';
-import { layOut } from './grid_layout.ts';
+import { type GridLayout, layOut, type Placed } from './grid_layout.ts';
 import { isInShut } from './tag_tree.ts';
 
 /** The heights that bodies need, by id of card. */
@@ -19,7 +19,9 @@ export const shownSections = computed(() => {
   return sections.value.filter((section) => !isInShut(section.path, shut));
 });
 
-export const layout = computed(() => {
+export const layout = computed((): GridLayout => {
+  // Before the width is known nothing is in sight, and a hundred thousand cards take a while.
+  if (gridWidth.value === 0) return { items: [], height: 0, columns: 1 };
   const shut = new Set(shutFolders.value);
   const large = new Set(largeCards.value);
   const tables = new Set(tableCards.value);
@@ -46,6 +48,8 @@ export const layout = computed(() => {
   );
 });
 
-export const cardsById = computed(
-  () => new Map(sections.value.flatMap((s) => s.cards.map((card) => [card.id, card]))),
-);
+/** The card of an item, which was placed in the sections as they are. */
+export const cardOf = ({ section, index, id }: Placed): CardLeaf | undefined => {
+  const card = shownSections.value[section]?.cards[index];
+  return card?.id === id ? card : undefined;
+};

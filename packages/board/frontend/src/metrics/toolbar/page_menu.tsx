@@ -2,7 +2,7 @@
 
 import { orders, tooltipOrder } from '../../charts/tooltip.tsx';
 import { Icon } from '../../controls/icons.tsx';
-import { Menu } from '../../controls/menu.tsx';
+import { Menu, type MenuItem } from '../../controls/menu.tsx';
 import { newLayout } from '../../custom/layouts.ts';
 import { visibleRuns } from '../../runs/visible_runs.ts';
 import { pointDownloads } from '../../scalars/downloads.ts';
@@ -11,7 +11,7 @@ import { counted } from '../../units/numbers.ts';
 import { sections } from '../grid/card_list.ts';
 import { cardWidth, shutFolders } from '../grid/grid_address.ts';
 
-export function ExportMenu() {
+function exports(): MenuItem[] {
   const shown = sections.value.flatMap((section) =>
     section.cards.flatMap((card) =>
       card.kind === 'scalar' ? [...(card.custom?.tags ?? [card.tag]), ...card.overlays] : [],
@@ -20,12 +20,14 @@ export function ExportMenu() {
   const ids = [...new Set(shown.map((tag) => tag.id))];
   const drawn = visibleRuns.value;
   const what = `${counted(ids.length, 'tag')} of ${counted(drawn.length, 'run')}`;
-  const items =
-    ids.length > 0 && drawn.length > 0
-      ? pointDownloads('scalars', what, ids, drawn)
-      : [{ text: 'No scalars are shown', off: true }];
+  return ids.length > 0 && drawn.length > 0
+    ? pointDownloads('scalars', what, ids, drawn)
+    : [{ text: 'No scalars are shown', off: true }];
+}
+
+export function ExportMenu() {
   return (
-    <Menu label="Export the scalars that are shown" items={items}>
+    <Menu label="Export the scalars that are shown" items={exports}>
       <Icon name="download" />
       <span class="tool-text">export</span>
     </Menu>
@@ -33,7 +35,7 @@ export function ExportMenu() {
 }
 
 export function ViewMenu() {
-  const folders = sections.value.map((section) => section.path);
+  const folders = () => sections.value.map((section) => section.path);
   const size = (text: string, width: number) => ({
     text,
     checked: cardWidth.value === width,
@@ -65,7 +67,7 @@ export function ViewMenu() {
         {
           text: 'Close all folders',
           run: () => {
-            shutFolders.value = folders;
+            shutFolders.value = folders();
           },
         },
         {
