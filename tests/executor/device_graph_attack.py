@@ -156,6 +156,8 @@ class Attack:
             session.run(self.made.init)
             for number in range(len(self.steps)):
                 self.one(session, number, self.in_turn[number], "in turn")
+                if isinstance(self.in_turn[number][0], type):
+                    break  # a step that failed has changed some of the variables
             self.again(session, "again")
 
     def waits(self) -> None:
@@ -285,6 +287,8 @@ class Attack:
             sessions[0].run(self.made.init)
             for number in range(len(self.steps)):
                 self.one(sessions[number % 3], number, self.in_turn[number], "shared")
+                if isinstance(self.in_turn[number][0], type):
+                    break
             failed: list[BaseException] = []
 
             def work(number: int) -> None:
