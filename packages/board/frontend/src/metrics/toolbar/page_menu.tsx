@@ -1,5 +1,7 @@
 /** What holds for the whole page: exports; sizes of cards, folders, layouts. */
 
+import { messageOf } from '../../api/error_message.ts';
+import { showMessage } from '../../browser/messages.ts';
 import { orders, tooltipOrder } from '../../charts/tooltip.tsx';
 import { Icon } from '../../controls/icons.tsx';
 import { Menu, type MenuItem } from '../../controls/menu.tsx';
@@ -20,14 +22,31 @@ function exports(): MenuItem[] {
   const ids = [...new Set(shown.map((tag) => tag.id))];
   const drawn = visibleRuns.value;
   const what = `${counted(ids.length, 'tag')} of ${counted(drawn.length, 'run')}`;
-  return ids.length > 0 && drawn.length > 0
-    ? pointDownloads('scalars', what, ids, drawn)
-    : [{ text: 'No scalars are shown', off: true }];
+  return [
+    ...(ids.length > 0 && drawn.length > 0
+      ? pointDownloads('scalars', what, ids, drawn)
+      : [{ text: 'No scalars are shown', off: true }]),
+    null,
+    {
+      text: 'Save as a report (HTML)',
+      off: sections.value.length === 0,
+      run: () => void saveReport(),
+    },
+  ];
+}
+
+/** Fetches the code of reports when it is first needed. */
+async function saveReport(): Promise<void> {
+  try {
+    await (await import('../report/save_report.ts')).saveReport();
+  } catch (error) {
+    showMessage(`The report is not saved: ${messageOf(error)}`);
+  }
 }
 
 export function ExportMenu() {
   return (
-    <Menu label="Export the scalars that are shown" items={exports}>
+    <Menu label="Export what is shown" items={exports}>
       <Icon name="download" />
       <span class="tool-text">export</span>
     </Menu>
