@@ -195,6 +195,11 @@ class EventFileReader:
         wides = batch.wide.tolist()
         size = ScalarSeries.format.record.itemsize
         packed = self._packed(batch.scalars, narrow)
+
+        def rows_of(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            rows = slice(bounds[i], bounds[i + 1])
+            return step[rows], wall[rows], (value if wides[i] else narrow)[rows]
+
         for i, tag in enumerate(batch.scalars.tags.tolist()):
             series = self._series[tag]
             if not isinstance(series, ScalarSeries):
@@ -208,23 +213,14 @@ class EventFileReader:
                 few = packed[begin * size : end * size]
                 added = series.append_packed(self.number, order, few, mine, rising)
             if not added:
-                columns = (
-                    step[begin:end],
-                    wall[begin:end],
-                    (value if wides[i] else narrow)[begin:end],
-                )
+                columns = rows_of(i)
                 series.add_points(
                     self.number, order, columns, wides[i], mine, rising, last_walls[i]
                 )
                 if series.writers_at_once():
                     self.problems.writers_at_once(series)
             if tag in odd or first_walls[i] < before - CLOCK_JUMP_S:
-                rows = (
-                    step[begin:end],
-                    wall[begin:end],
-                    (value if wides[i] else narrow)[begin:end],
-                )
-                self.problems.points(series, rows, before)
+                self.problems.points(series, rows_of(i), before)
 
     @staticmethod
     def _packed(rows: Rows, narrow: np.ndarray) -> bytes:
