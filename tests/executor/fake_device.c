@@ -552,6 +552,8 @@ static void unlock_all(void) {
 }
 static void begin_child(void) {
   is_lost = 1;
+  /* A broadcast would wait for threads that the child does not have. */
+  for (int32_t i = 0; i < n_devices; ++i) pthread_cond_init(&devices[i]->changed, NULL);
   unlock_all();
 }
 

@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_backends import InAGraph
 from programs_over_tasks import nested_loops
+from random_device_graphs import RandomGraph
 from random_programs import Program, programs, run
-from worker_steps import scattered
+from worker_steps import TASKS, Tasks, scattered
 
 import headrace.graph as hr
 from headrace.formats import errors
@@ -242,6 +243,35 @@ def test_sessions_that_share_a_variable_move_it_between_memories() -> None:
             before = session.run(loss, fed)
             session.run(train, fed)
             assert session.run(loss, fed) < before
+
+
+def test_random_graphs_over_tasks_with_devices_of_their_own(devices: list[FakeDevice]) -> None:
+    """The tasks share the devices here; a traced step has the lanes of its devices."""
+    places = [f"{task}/device:{name}" for task in TASKS for name in ("CPU:0", "GPU:0", "GPU:1")]
+    traces: list[bytes] = []
+    for seed in range(8):
+        made = RandomGraph(seed)
+        fetches, feeds = made.step()
+        values = [name for name in fetches if ":" in name]
+        targets = [name for name in fetches if ":" not in name]
+        with hr.Session(graph=made.graph, config=ON_CPU) as cpu:
+            cpu.run(made.init)
+            expected = cpu.run([*values, *targets], feeds)[: len(values)] + cpu.run(made.reads)
+        placed = made.placed(seed, places).as_graph_def()
+        tasks = Tasks(placed, SOFT.SerializeToString(), places)
+        try:
+            tasks.run([], {}, [made.init])
+            got = tasks.run(values, feeds, targets, traces) + tasks.run(made.reads, {})
+        finally:
+            tasks.close()
+        for one, other in zip(got, expected, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    lanes = {
+        device.device
+        for trace in traces
+        for device in hr.RunMetadata.FromString(trace).step_stats.dev_stats
+    }
+    assert any(lane.endswith("GPU:0/stream:all") for lane in lanes), lanes
 
 
 # ---- devices of a session ---------------------------------------------------------------------

@@ -83,7 +83,9 @@ class Statements:
             resource = self.rng.random() < 0.5
             v = hr.get_variable(f"v{i}", initializer=initial, use_resource=resource)
             (self.resources if resource else self.references).append((v, shape))
-        self.init = hr.group(*[v.initializer for v, _ in self.variables])
+        # A step that was disturbed may leave a variable of another shape.
+        whole = [hr.assign(v, v.initial_value, validate_shape=False).op for v, _ in self.references]
+        self.init = hr.group(*whole, *[v.initializer for v, _ in self.resources])
 
     @property
     def variables(self) -> list[tuple[Any, Shape]]:
@@ -97,11 +99,12 @@ class Statements:
     def one(self) -> None:
         kinds = [self.unary, self.binary, self.reduce, self.reshape, self.slice, self.concat]
         kinds += [self.matmul, self.constant, self.integers, self.pieces, self.strings, self.after]
-        kinds += [self.array, self.queue, self.data_shape, self.python]
+        kinds += [self.array, self.queue, self.data_shape, self.python, self.other, self.wide]
         if self.variables:
             kinds += [self.read, self.write, self.write, self.scatter, self.reference]
+            kinds += [self.grow]
         if self.depth < 2:
-            kinds += [self.cond, self.loop, self.function] * 2
+            kinds += [self.cond, self.loop, self.function, self.functional] * 2
         if not self.depth:
             kinds += [self.switch] * 2
         self.rng.choice(kinds)()
@@ -274,6 +277,53 @@ class Statements:
             made = hr.string_to_number(hr.as_string(hr.cast(x.tensor * 4.0, hr.int32)))
         self.add(hr.tanh(made), x.shape, x)
 
+    def other(self) -> None:
+        """Ops of several families, some of which no device has."""
+        x = self.pick(1)
+        n = x.shape[0]
+        if not n:
+            return
+        last = len(x.shape) - 1
+        made = {
+            "cumsum": lambda: hr.cumsum(x.tensor, 0),
+            "softmax": lambda: hr.nn.softmax(x.tensor),
+            "sort": lambda: hr.sort(x.tensor, axis=last),
+            "stitch": lambda: hr.dynamic_stitch(
+                [hr.range(0, n, 2), hr.range(1, n, 2)], [x.tensor[::2], x.tensor[1::2]]
+            ),
+            "segments": lambda: hr.gather(
+                hr.segment_sum(x.tensor, hr.range(n) // 2), hr.range(n) // 2
+            ),
+            "clip": lambda: hr.clip_by_value(x.tensor, -0.5, self.begin_as_float() + 0.5),
+            "session": lambda: hr.tile(x.tensor, [2] + [1] * last)[n:],
+            "check": lambda: self.checked(x.tensor),
+            "random": lambda: x.tensor + hr.random_uniform(x.shape, seed=3) * 0.0,
+            "zeros": lambda: x.tensor + hr.fill(hr.shape(x.tensor), 0.125),
+            "normed": lambda: hr.nn.l2_normalize(x.tensor, 0),
+            "roll": lambda: hr.roll(x.tensor, self.begin[0] + 1, 0),
+            "pad": lambda: hr.pad(x.tensor, [[1, 0]] + [[0, 0]] * last)[1:],
+            "temporary": lambda: x.tensor * 1.5,
+        }
+        self.add(self.rng.choice(list(made.values()))(), x.shape, x)
+
+    def begin_as_float(self) -> Any:
+        return hr.cast(self.begin[0], hr.float32)
+
+    def checked(self, x: Any) -> Any:
+        with hr.control_dependencies([hr.Assert(hr.reduce_all(hr.abs(x) < 1e9), [x])]):
+            return hr.identity(x)
+
+    def wide(self) -> None:
+        """Through another type of floats."""
+        x = self.pick()
+        kind = self.rng.choice([hr.float64, hr.float16, hr.bfloat16, hr.int64, hr.complex64])
+        y = hr.cast(hr.tanh(x.tensor) * 5.0, kind)
+        if kind is hr.complex64:
+            made = hr.real(y * hr.conj(y))
+        else:
+            made = hr.cast(y * y - y, hr.float32)
+        self.add(hr.tanh(made), x.shape, x)
+
     def python(self) -> None:
         x = self.pick()
         made = hr.py_func(lambda a: np.negative(a), [x.tensor], hr.float32, stateful=False)
@@ -371,6 +421,23 @@ class Statements:
                 made = getattr(raw, name)(resource=v.handle, indices=at, updates=update)
         self.last = [getattr(made, "op", made)]
         self.targets += self.last if not self.depth else []
+
+    def grow(self) -> None:
+        """A variable that changes its shape and back."""
+        if not self.references or self.depth:
+            return
+        v, shape = self.rng.choice(self.references)
+        x = self.pick()
+        with hr.control_dependencies(self.last):
+            larger = hr.assign(v, hr.tanh(x.tensor), validate_shape=False)
+        with hr.control_dependencies([larger.op]):
+            flat = raw.Reshape(tensor=raw.Identity(input=v._ref()), shape=[-1])
+            total = hr.reduce_sum(flat, [0])
+        with hr.control_dependencies([total]):
+            back = hr.assign(v, hr.zeros(shape) + hr.tanh(total), validate_shape=False)
+        self.last = [back.op]
+        self.targets.append(back.op)
+        self.values.append(Value(total, (), False))
 
     def reference(self) -> None:
         """References that are passed on, switched, merged and selected."""
@@ -498,6 +565,38 @@ class Statements:
         self.values, self.last = values, last
         self.references, self.resources = variables
         self.add(hr.reshape(made, x.shape), x.shape, x, other)
+
+    def functional(self) -> None:
+        """An If by functions."""
+        x = self.pick()
+        values, last, variables = list(self.values), self.last, (self.references, self.resources)
+        depth, self.depth = self.depth, 2
+
+        def branch(seed: int) -> Any:
+            def body(a: Any, begin: Any, count: Any, taken: Any, words: Any) -> Any:
+                outside = self.taken, self.count, self.begin, self.words
+                self.taken, self.count, self.begin, self.words = taken, count, begin, words
+                self.values, self.references, self.resources = [], [], []
+                made = self._nested(Value(a, x.shape, False), 3)
+                self.taken, self.count, self.begin, self.words = outside
+                return made
+
+            kinds = [hr.float32, hr.int32, hr.int32, hr.bool, hr.string]
+            return hr.functions.Defun(*kinds)(body)
+
+        inputs = [x.tensor, self.begin, self.count, self.taken, self.words]
+        op = self.rng.choice([raw.If, raw.StatelessIf])
+        (made,) = op(
+            cond=self._predicate(x),
+            input=inputs,
+            Tout=[hr.float32],
+            then_branch=branch(1),
+            else_branch=branch(2),
+        )
+        self.depth = depth
+        self.values, self.last = values, last
+        self.references, self.resources = variables
+        self.add(hr.reshape(made, x.shape), x.shape, x)
 
     def _optimize(self) -> None:
         floats = [v for v, s in self.variables]

@@ -42,13 +42,14 @@ const overlaysOf = (id: string): Tag[] => overlaysByCard.value.get(id) ?? NONE;
 const everyCard = computed(() => {
   const found: CardLeaf[] = [];
   if (!loaded.value) return found;
+  const overlaid = overlaysByCard.value;
   for (const stored of tags.value) {
     const kind = kindOf(stored.kind);
     const tag = kind?.tagOf ? kind.tagOf(stored) : stored;
     if (!kind || !tag) continue;
     if (kind.per === 'tag') {
       const id = cardId(tag, null);
-      found.push({ id, kind: tag.kind, tag, overlays: overlaysOf(id), run: null, name: tag.name });
+      found.push({ id, kind: tag.kind, tag, overlays: overlaid.get(id) ?? NONE, run: null, name: tag.name });
       continue;
     }
     const having = new Set(runsByTag.value.get(tag.id));
