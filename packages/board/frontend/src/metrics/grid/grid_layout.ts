@@ -9,18 +9,26 @@ export interface GridCard {
   row: string;
 }
 
+/** A panel of text, as wide as the page. */
+export interface GridPanel {
+  id: string;
+  height: number;
+}
+
 export interface GridSection {
   path: string;
   shut: boolean;
+  /** Between the heading and the cards. */
+  panels?: GridPanel[];
   cards: GridCard[];
 }
 
 export interface Placed {
-  kind: 'heading' | 'card';
+  kind: 'heading' | 'card' | 'panel';
   id: string;
-  /** Of the section that it belongs to. */
+  /** Of the section that it belongs to; -1: above all sections. */
   section: number;
-  /** Of a card: its place in the section. */
+  /** Of a card or panel: its place in the section. */
   index: number;
   x: number;
   y: number;
@@ -46,21 +54,27 @@ interface Band {
 }
 
 /** A section that leaves room beside it: its cards are alike, and fewer than the columns. */
-function isShort({ shut, cards }: GridSection, columns: number): boolean {
+function isShort({ shut, panels = [], cards }: GridSection, columns: number): boolean {
   return (
     !shut &&
+    panels.length === 0 &&
     cards.length > 0 &&
     cards.length < columns &&
     cards.every((card) => !card.large && card.row === cards[0]!.row)
   );
 }
 
-/** Lays out sections of cards in as many equal columns as fit; short sections share a row. */
-export function layOut(sections: GridSection[], width: number, leastWidth: number): GridLayout {
+/** Lays out panels above all, and sections of cards in as many equal columns as fit; short sections share a row. */
+export function layOut(
+  sections: GridSection[],
+  width: number,
+  leastWidth: number,
+  above: GridPanel[] = [],
+): GridLayout {
   const columns = Math.max(1, Math.floor((width + GAP) / (leastWidth + GAP)));
   const cardWidth = Math.floor((width - GAP * (columns - 1)) / columns);
   const items: Placed[] = [];
-  let y = 0;
+  let y = placePanels(items, above, -1, above.length > 0 ? GAP : 0, width);
   let band: Band = { sections: [], used: 0 };
   const endBand = () => {
     const shared = band.sections.length > 1;
@@ -115,6 +129,22 @@ function placedHeading(
   return { kind: 'heading', id, section, index: -1, x, y, width, height: HEADING_HEIGHT, shared };
 }
 
+/** Places panels below each other. Returns: where what follows begins. */
+function placePanels(
+  items: Placed[],
+  panels: GridPanel[],
+  section: number,
+  top: number,
+  width: number,
+): number {
+  let y = top;
+  panels.forEach(({ id, height }, index) => {
+    items.push({ kind: 'panel', id, section, index, x: 0, y, width, height, shared: false });
+    y += height + GAP;
+  });
+  return y;
+}
+
 /** Places a section in rows of its own. Returns: where the next one begins. */
 function placeSection(
   items: Placed[],
@@ -127,6 +157,7 @@ function placeSection(
   items.push(placedHeading(section.path, index, 0, y, width, false));
   y += HEADING_HEIGHT;
   if (section.shut) return y;
+  y = placePanels(items, section.panels ?? [], index, y, width);
   let column = 0;
   let rowHeight = 0;
   let row = '';

@@ -5,10 +5,18 @@ import { largeCards } from '../../cards/card_address.ts';
 import { kindOf } from '../../cards/registry.ts';
 import { RANGE_TABLE_HEIGHT } from '../../scalars/range_values.ts';
 import { tableCards } from '../../scalars/settings/chart_settings.ts';
+import { panelsAt } from '../panels/panel_store.ts';
+import { ABOVE } from '../panels/panels.ts';
 import { type CardLeaf, PINNED, sections } from './card_list.ts';
 import { cardWidth, shutFolders } from './grid_address.ts';
 import { type GridLayout, layOut, type Placed } from './grid_layout.ts';
 import { isInShut } from './tag_tree.ts';
+
+/** Of a panel before it is measured. */
+const PANEL_HEIGHT = 80;
+
+/** The key of a panel's height in `bodyHeights`. */
+export const panelKey = (id: string): string => `*panel ${id}`;
 
 /** The heights that bodies need, by id of card. */
 export const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
@@ -26,10 +34,13 @@ export const layout = computed((): GridLayout => {
   const large = new Set(largeCards.value);
   const tables = new Set(tableCards.value);
   const heights = bodyHeights.value;
+  const panelsOf = (place: string) =>
+    panelsAt(place).map(({ id }) => ({ id, height: heights.get(panelKey(id)) ?? PANEL_HEIGHT }));
   return layOut(
     shownSections.value.map((section) => ({
       path: section.path,
       shut: shut.has(section.path),
+      panels: panelsOf(section.path),
       cards: section.cards.map((card) => {
         const kind = kindOf(card.kind)!;
         const table = tables.has(card.id) ? RANGE_TABLE_HEIGHT : 0;
@@ -45,6 +56,7 @@ export const layout = computed((): GridLayout => {
     })),
     gridWidth.value,
     cardWidth.value,
+    panelsOf(ABOVE),
   );
 });
 

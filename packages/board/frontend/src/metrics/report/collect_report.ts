@@ -15,6 +15,8 @@ import { type CardLeaf, CUSTOM, PINNED, runsOf } from '../grid/card_list.ts';
 import { kindFilter, shutFolders, tagFilter } from '../grid/grid_address.ts';
 import { shownSections } from '../grid/grid_state.ts';
 import { KIND_NAMES } from '../grid/kind_names.ts';
+import { draft, panelsAt } from '../panels/panel_store.ts';
+import { ABOVE } from '../panels/panels.ts';
 import { Budget, MOST_CARDS } from './limits.ts';
 import type { LeftOut, Report, ReportCard, ReportSection } from './report.ts';
 import { reportChart } from './report_chart.ts';
@@ -45,17 +47,29 @@ export async function collectReport(
       if (found) cards.push(found);
       onProgress(++done, all);
     }
-    if (cards.length > 0) sections.push({ title: section.title, cards });
+    const { title, panels } = section;
+    if (cards.length + panels.length > 0) sections.push({ title, panels, cards });
   }
-  return { title, folder: meta.peek()?.logdir ?? '', made, settings, sections, leftOut };
+  const folder = meta.peek()?.logdir ?? '';
+  return { title, folder, made, settings, panels: textsAt(ABOVE), sections, leftOut };
 }
 
+interface ChosenSection {
+  title: string;
+  panels: string[];
+  cards: CardLeaf[];
+}
+
+/** The panels of a place as they are saved, without one that is being written for the first time. */
+const textsAt = (place: string): string[] =>
+  panelsAt(place).flatMap(({ id, text }) => (draft.peek()?.isNew && draft.peek()?.id === id ? [] : [text]));
+
 /** The cards of open folders, each once, as many as a report holds. */
-function chosenCards(): { sections: { title: string; cards: CardLeaf[] }[]; leftOut: LeftOut[] } {
+function chosenCards(): { sections: ChosenSection[]; leftOut: LeftOut[] } {
   const shut = new Set(shutFolders.peek());
   const leftOut: LeftOut[] = [];
   const seen = new Set<string>();
-  const sections: { title: string; cards: CardLeaf[] }[] = [];
+  const sections: ChosenSection[] = [];
   let beyond = 0;
   for (const section of shownSections.peek()) {
     const title =
@@ -74,7 +88,7 @@ function chosenCards(): { sections: { title: string; cards: CardLeaf[] }[]; left
       seen.add(card.id);
       cards.push(card);
     }
-    sections.push({ title, cards });
+    sections.push({ title, panels: textsAt(section.path), cards });
   }
   if (beyond > 0) {
     const why = `a report has the first ${count(MOST_CARDS)} cards of the page`;

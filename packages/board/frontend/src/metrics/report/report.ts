@@ -7,12 +7,16 @@ export interface Report {
   made: string;
   /** Settings of the view: their names and values. */
   settings: [name: string, value: string][];
+  /** Markdown above the sections. */
+  panels: string[];
   sections: ReportSection[];
   leftOut: LeftOut[];
 }
 
 export interface ReportSection {
   title: string;
+  /** Markdown. */
+  panels: string[];
   cards: ReportCard[];
 }
 

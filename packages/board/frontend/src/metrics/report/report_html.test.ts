@@ -13,9 +13,11 @@ function report(): Report {
     folder: EVIL,
     made: EVIL,
     settings: [['tags', EVIL]],
+    panels: [`# ${EVIL}`],
     sections: [
       {
         title: EVIL,
+        panels: [EVIL],
         cards: [
           {
             title: EVIL,

@@ -1,6 +1,7 @@
 /** A report as one HTML document: without scripts, and without anything that is fetched. */
 import { Html, html } from '../../strings/html_text.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { markdownHtml } from '../../text/markdown_html.ts';
 import { count, counted, shortNumber } from '../../units/numbers.ts';
 import { MOST_NAMED } from './limits.ts';
 import type { ChartContent, LeftOut, Line, Report, ReportCard, ReportSection } from './report.ts';
@@ -39,6 +40,7 @@ ${
 }
 </header>
 <main>
+${report.panels.map(panelHtml)}
 ${report.sections.map(sectionHtml)}
 ${report.leftOut.length > 0 ? leftOutHtml(report.leftOut) : null}
 </main>
@@ -48,9 +50,13 @@ ${report.leftOut.length > 0 ? leftOutHtml(report.leftOut) : null}
   return text;
 }
 
-const sectionHtml = ({ title, cards }: ReportSection): Html =>
+const panelHtml = (text: string): Html => html`<div class="panel markdown">${markdownHtml(text)}</div>
+`;
+
+const sectionHtml = ({ title, panels, cards }: ReportSection): Html =>
   html`<section>
 <h2>${safeText(title)}</h2>
+${panels.map(panelHtml)}
 <div class="cards">
 ${cards.map(cardHtml)}</div>
 </section>

@@ -33,6 +33,19 @@ figure{margin:0;max-width:100%}
 img{display:block;max-width:100%;height:auto;min-width:64px;image-rendering:pixelated;background:var(--sunken)}
 figcaption{font-size:12.5px}
 pre{max-height:420px;margin:0;padding:8px 10px;overflow:auto;background:var(--sunken);border-radius:4px;font:12.5px/1.5 var(--mono);white-space:pre-wrap;overflow-wrap:anywhere}
+.panel{margin:12px 0;padding:6px 14px;background:var(--surface);border:1px solid var(--line);border-radius:6px;overflow-wrap:anywhere}
+.markdown h4{font-size:16px}
+.markdown h5{margin:10px 0 4px;font-size:14px}
+.markdown h6{margin:8px 0 4px;font-size:13px}
+.markdown :is(p,ul,ol,blockquote){margin:6px 0}
+.markdown blockquote{padding-left:10px;border-left:3px solid var(--line);color:var(--text-soft)}
+.markdown code{padding:1px 4px;background:var(--sunken);border-radius:4px;font:12.5px var(--mono)}
+.markdown pre code{padding:0;background:none}
+.markdown table{width:auto}
+.markdown :is(th,td){padding:2px 8px;border:1px solid var(--line);text-align:left;white-space:normal;word-break:normal;min-width:0}
+.markdown .align-right{text-align:right}
+.markdown .align-center{text-align:center}
+.dead-link{text-decoration:underline dotted}
 #left-out ul{margin:0;padding-left:20px}
 @media(max-width:480px){body{padding:16px 12px 40px}.card{padding:10px}th,td{padding:3px 4px}table{font-size:12px}}
 @media print{.table,pre{max-height:none}.card{break-inside:avoid}}

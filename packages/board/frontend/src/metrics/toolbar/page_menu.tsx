@@ -11,7 +11,9 @@ import { pointDownloads } from '../../scalars/downloads.ts';
 import { runs, tags } from '../../state/catalogue.ts';
 import { counted } from '../../units/numbers.ts';
 import { sections } from '../grid/card_list.ts';
-import { cardWidth, shutFolders } from '../grid/grid_address.ts';
+import { cardWidth, scrolled, shutFolders } from '../grid/grid_address.ts';
+import { addPanel, canEdit, draft } from '../panels/panel_store.ts';
+import { ABOVE } from '../panels/panels.ts';
 
 function exports(): MenuItem[] {
   const shown = sections.value.flatMap((section) =>
@@ -78,6 +80,15 @@ export function ViewMenu() {
           },
         })),
         null,
+        {
+          text: 'New panel of text (Markdown)',
+          hint: canEdit.value ? '' : 'needs --state FILE',
+          off: !canEdit.value || draft.value !== null || sections.value.length === 0,
+          run: () => {
+            addPanel(ABOVE);
+            scrolled.value = 0;
+          },
+        },
         {
           text: 'New layout of charts',
           off: runs.value.length === 0,

@@ -58,7 +58,7 @@ class OverviewPanel(Panel):
                 "version": version("headrace-board"),
                 "logdir": board.name,
                 "title": board.title,
-                "read_only": board.state is None,
+                "read_only": board.state_is_read_only,
                 "token_needed": board.token_needed,
                 "boot": self._boot,
             },
