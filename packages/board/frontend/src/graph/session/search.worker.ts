@@ -1,26 +1,23 @@
-/** Matches a pattern against all names; the page ends this worker when a pattern takes too long. */
-import { messageOf } from '../../api/error_message.ts';
+/** Finds the ops and groups of a graph that match a pattern, best matches first. */
+import { serveSearches } from '../../search/pattern_worker.ts';
 import { MODULE, MODULE_SUFFIX, OWN_NAME_IS_SCOPE } from '../model/graph_names.ts';
-import { bestMatches } from './search_order.ts';
+import { bestMatches, type Matches } from './search_order.ts';
 
-export type SearchRequest =
-  | { kind: 'names'; labels: string[]; parent: Int32Array; own: Uint8Array; root: number }
-  | { kind: 'find'; serial: number; pattern: string; most: number };
-
-export interface SearchReply {
-  serial: number;
-  /** The worker begins with the pattern; the reply follows. */
-  begun?: boolean;
-  found: number[];
-  count: number;
-  error?: string;
+/** The model's columns, from which the worker makes full names: sending those would take longer. */
+export interface GraphNames {
+  labels: string[];
+  parent: Int32Array;
+  own: Uint8Array;
+  root: number;
 }
+
+const MOST = 300;
 
 let names: string[] = [];
 let firstGroup = 0;
 
 /** Full names of ops, and groups after their parent groups. */
-function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: number): string[] {
+function fullNames({ labels, parent, own, root }: GraphNames): string[] {
   const full = new Array<string>(labels.length).fill('');
   const name = (v: number) => {
     let up = parent[v]!;
@@ -34,19 +31,11 @@ function fullNames(labels: string[], parent: Int32Array, own: Uint8Array, root: 
   return full;
 }
 
-self.addEventListener('message', ({ data }: MessageEvent<SearchRequest>) => {
-  if (data.kind === 'names') {
-    firstGroup = data.root;
-    names = fullNames(data.labels, data.parent, data.own, data.root);
-    return;
-  }
-  postMessage({ serial: data.serial, begun: true, found: [], count: 0 } satisfies SearchReply);
-  const reply: SearchReply = { serial: data.serial, found: [], count: 0 };
-  try {
-    // Of names that match equally well, groups come first, because readers usually look for them.
-    Object.assign(reply, bestMatches(names, data.pattern, firstGroup, data.most));
-  } catch (error) {
-    reply.error = messageOf(error);
-  }
-  postMessage(reply);
-});
+serveSearches<GraphNames, Matches>(
+  (sent) => {
+    firstGroup = sent.root;
+    names = fullNames(sent);
+  },
+  // Of names that match equally well, groups come first, because readers usually look for them.
+  (pattern, beforeName) => bestMatches(names, pattern, firstGroup, MOST, beforeName),
+);

@@ -21,24 +21,33 @@ export function nameTest(pattern: string): NameTest {
   };
 }
 
+export interface Matches {
+  found: number[];
+  /** The number of all, of which `found` has the best. */
+  count: number;
+}
+
 /**
  * Returns the best matches, and how many there are.
  *
  * Args:
  *   first: the index that counts as the first where names match equally well.
+ *   beforeName: is called before each name.
  */
 export function bestMatches(
   names: readonly string[],
   pattern: string,
   first: number,
   most: number,
-): { found: number[]; count: number } {
+  beforeName: () => void = () => {},
+): Matches {
   const test = nameTest(pattern);
   const ranks: number[] = [];
   const found: number[] = [];
   for (let i = 0; i < names.length; i++) {
     const v = (i + first) % names.length;
     if (names[v] === '') continue;
+    beforeName();
     const rank = test(names[v]!);
     if (rank < 0) continue;
     found.push(v);

@@ -17,7 +17,7 @@ import { Comparison } from './comparison.ts';
 import { ALL_ALIKE, emphasisOf } from './emphasis.ts';
 import { current, type GraphEntry } from './graph_list.ts';
 import { LayoutClient } from './layout_client.ts';
-import { Search } from './search.ts';
+import { type GraphSearch, graphSearch } from './search.ts';
 import { StepCosts } from './step_costs.ts';
 import { type LookAt, toggled, type ViewEdit } from './view_edits.ts';
 
@@ -32,7 +32,7 @@ export class Session {
   readonly unknown = signal('');
   readonly costs: StepCosts;
   readonly comparison: Comparison;
-  readonly search: Search;
+  readonly search: GraphSearch;
   readonly layout: LayoutClient;
   readonly labels: string[];
   /** The item that keeps its position in the next scene, and the item that the camera shows then. */
@@ -59,7 +59,7 @@ export class Session {
     this.model = new GraphModel({ header, columns });
     this.labels = this.model.labels;
     makeSafe(this.labels);
-    this.search = new Search(this.model, (failed) => startWorker('search', failed));
+    this.search = graphSearch(this.model);
     const sent = columns.parent!.buffer as ArrayBuffer;
     const font = getComputedStyle(document.body).fontFamily;
     this.layout = new LayoutClient(

@@ -33,7 +33,7 @@ export function SearchBox({
     setOpen(true);
     setOutcome(
       result.kind === 'found'
-        ? { found: result.found, count: result.count, text: result.count === 0 ? 'No name matches.' : '' }
+        ? { ...result.found, text: result.found.count === 0 ? 'No name matches.' : '' }
         : { found: [], count: 0, text: result.text, wrong: true },
     );
   };

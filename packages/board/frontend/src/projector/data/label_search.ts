@@ -1,15 +1,10 @@
-/** Finds labels that contain a text or match a pattern. */
+/** Finds labels that contain a text. */
 
-/** Returns: indices of matching values. An empty query matches none. Throws for an invalid pattern. */
-export function matching(values: string[], query: string, pattern: boolean): number[] {
-  if (query === '') return [];
+/** Returns: indices of values with this text, in any case. An empty text is in none. */
+export function withText(values: string[], text: string): number[] {
+  if (text === '') return [];
   const found: number[] = [];
-  if (pattern) {
-    const test = new RegExp(query, 'i');
-    for (let i = 0; i < values.length; i++) if (test.test(values[i]!)) found.push(i);
-  } else {
-    const lower = query.toLowerCase();
-    for (let i = 0; i < values.length; i++) if (values[i]!.toLowerCase().includes(lower)) found.push(i);
-  }
+  const lower = text.toLowerCase();
+  for (let i = 0; i < values.length; i++) if (values[i]!.toLowerCase().includes(lower)) found.push(i);
   return found;
 }

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { startWorker } from '../../browser/workers.ts';
 import { mixed, type Rgb, rgbOf, scaleColour } from '../../picture/label_colours.ts';
+import { PatternSearch } from '../../search/pattern_search.ts';
 import { colour, theme, themeVersion } from '../../style/theme.ts';
 import {
   focusRow,
@@ -13,13 +14,12 @@ import {
   showSprites,
 } from '../address/address_fields.ts';
 import { type Near, nearestTo } from '../algorithms/neighbours.ts';
-import { matching } from '../data/label_search.ts';
+import { withText } from '../data/label_search.ts';
 import { colouring, labelColumn, pointOfRow, sprite, table } from '../data/projector_data.ts';
 import { drawn, values } from '../projection/projection.ts';
 import { tilesOf } from './point_scene.ts';
 
 const DIMMED = 0.72;
-const SEARCH_MS = 400;
 
 /** The point that was clicked. */
 export const focus = computed<number | null>(() =>
@@ -44,45 +44,38 @@ export const searchFailure = signal<string | null>(null);
 
 /** Searches whenever the text changes. Returns: a function that ends this. */
 export function followSearch(): () => void {
-  let worker: Worker | null = null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const drop = () => {
-    worker?.terminate();
-    clearTimeout(timer);
-    worker = null;
-  };
+  let search: PatternSearch<string[], ArrayLike<number>> | null = null;
+  let searched: string[] | null = null;
+  let turn = 0;
   const end = effect(() => {
     const text = query.value;
-    const pattern = queryIsPattern.value;
     const column = labelColumn.value;
-    drop();
+    const mine = ++turn;
     searchFailure.value = null;
-    if (!column || text === '' || !pattern) {
-      matches.value = column ? matching(column.values, text, false) : [];
+    if (!column || text === '' || !queryIsPattern.value) {
+      matches.value = column ? withText(column.values, text) : [];
       return;
     }
-    const started = startWorker('label_search', (why) => {
-      drop();
-      matches.value = [];
-      searchFailure.value = why;
+    if (searched !== column.values) {
+      search?.close();
+      search = new PatternSearch(column.values, (failed) => startWorker('names', failed));
+      searched = column.values;
+    }
+    void search!.find(text).then((outcome) => {
+      if (!outcome || mine !== turn) return;
+      matches.value = outcome.kind === 'found' ? Array.from(outcome.found) : [];
+      searchFailure.value =
+        outcome.kind === 'found'
+          ? null
+          : outcome.kind === 'invalid'
+            ? `${text} is not a regular expression`
+            : outcome.text;
     });
-    worker = started;
-    timer = setTimeout(() => {
-      started.terminate();
-      matches.value = [];
-      searchFailure.value = 'This pattern takes too long.';
-    }, SEARCH_MS);
-    started.onmessage = ({ data }: MessageEvent<{ found?: number[]; failure?: string }>) => {
-      clearTimeout(timer);
-      started.terminate();
-      matches.value = data.found ?? [];
-      searchFailure.value = data.failure ?? null;
-    };
-    started.postMessage({ values: column.values, query: text });
   });
   return () => {
+    turn++;
     end();
-    drop();
+    search?.close();
   };
 }
 

@@ -13,7 +13,7 @@ import {
   umapNeighbours,
 } from '../address/address_fields.ts';
 import { alongAxis, sphered } from '../algorithms/pca.ts';
-import { matching } from '../data/label_search.ts';
+import { withText } from '../data/label_search.ts';
 import { labelColumn, type PointTable, table } from '../data/projector_data.ts';
 import { directionBetween, pickedPoints, placedColumns, placedRows, spread } from './placement.ts';
 import type { FromWorker, LayoutOptions, ToWorker } from './worker_messages.ts';
@@ -81,8 +81,8 @@ export const custom = computed<{ axes: Float64Array[]; message: string }>(() => 
     [bottom, top],
   ] as const) {
     if (from === '' || to === '') continue;
-    const a = matching(column.values, from, false);
-    const b = matching(column.values, to, false);
+    const a = withText(column.values, from);
+    const b = withText(column.values, to);
     const axis = directionBetween(points, shown.dims, a, b);
     if (!axis) {
       const lacking = a.length === 0 ? from : b.length === 0 ? to : null;

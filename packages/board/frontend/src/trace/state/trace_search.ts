@@ -2,14 +2,13 @@
 import { effect, signal } from '@preact/signals';
 import { messageOf } from '../../api/error_message.ts';
 import { startWorker } from '../../browser/workers.ts';
+import { PatternSearch } from '../../search/pattern_search.ts';
 import { pattern } from '../address/address_fields.ts';
-import { NameSearch } from '../data/name_search.ts';
 import { fetchPlaces, type Place, type TraceNames } from '../data/trace_api.ts';
 import { namesOf } from '../data/trace_names.ts';
 import { goToSlice } from './trace_selection.ts';
 import { mainTrace } from './trace_state.ts';
 
-const MOST_TIME_MS = 1000;
 /** The most names in one request. */
 const NAMES_AT_ONCE = 1000;
 const CALLS_AT_ONCE = 4;
@@ -27,7 +26,7 @@ export interface Found {
   total: number;
   /** The index of the current place; -1 before the first. */
   at: number;
-  wrong: 'pattern' | 'time' | 'server' | null;
+  wrong: 'invalid' | 'slow' | 'failed' | null;
   message: string;
 }
 
@@ -35,7 +34,11 @@ export const found = signal<Found | null>(null);
 /** Grows when the search box is to take the focus. */
 export const findRequests = signal(0);
 
-let known: { trace: number; names: TraceNames; search: NameSearch } | null = null;
+let known: {
+  trace: number;
+  names: TraceNames;
+  search: PatternSearch<string[], ArrayLike<number>>;
+} | null = null;
 let serial = 0;
 let stop = new AbortController();
 
@@ -45,7 +48,10 @@ export async function warm(trace: number): Promise<NonNullable<typeof known>> {
   const names = await namesOf(trace);
   if (known?.trace === trace) return known;
   known?.search.close();
-  const search = new NameSearch(() => startWorker('trace_names'), names.names, MOST_TIME_MS);
+  const search = new PatternSearch<string[], ArrayLike<number>>(names.names, (failed) =>
+    startWorker('names', failed),
+  );
+  search.warm();
   known = { trace, names, search };
   return known;
 }
@@ -75,11 +81,11 @@ export async function find(text: string): Promise<void> {
     if (mine !== serial) return;
     const reply = await search.find(text);
     if (!reply || mine !== serial) return;
-    const ids = Array.from(reply.found);
-    if (reply.wrong || !ids.length) {
-      found.value = { ...none, wrong: reply.wrong, message: reply.message };
+    if (reply.kind !== 'found') {
+      found.value = { ...none, wrong: reply.kind, message: reply.text };
       return;
     }
+    const ids = Array.from(reply.found);
     const matching = new Set(ids.map((i) => names.names[i]!));
     const total = ids.reduce((n, i) => n + names.counts[i]!, 0);
     const places = await placesOf(model.id, ids, ended);
@@ -87,7 +93,7 @@ export async function find(text: string): Promise<void> {
   } catch (error) {
     if (mine !== serial) return;
     const message = messageOf(error);
-    found.value = { ...none, wrong: 'server', message };
+    found.value = { ...none, wrong: 'failed', message };
   }
 }
 

@@ -59,7 +59,7 @@ export function FindBox() {
   );
 }
 
-const WRONG = { pattern: 'not a pattern', time: 'takes too long', server: 'no reply' };
+const WRONG = { invalid: 'not a pattern', slow: 'takes too long', failed: 'no reply' };
 
 function statusOf(now: Found | null): string {
   if (!now) return '';
