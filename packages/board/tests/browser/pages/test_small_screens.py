@@ -78,7 +78,9 @@ def test_a_page_fits_a_small_screen(
 ) -> None:
     open_page(small, board_server(logdir).url, name)
     until(lambda: small.evaluate(_COVERED) == [], 3)  # menus and pictures come to rest
-    assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
+    widths = "[document.documentElement.scrollWidth, innerWidth]"
+    until(lambda: small.evaluate(widths) == [SMALL["width"]] * 2, 3)  # so does the resized page
+    assert small.evaluate(widths) == [SMALL["width"]] * 2
     assert small.evaluate("document.body.scrollWidth") == SMALL["width"]
     assert small.evaluate(_CUT) == []
     assert small.evaluate(_COVERED) == []
