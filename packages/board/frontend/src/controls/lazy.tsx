@@ -1,5 +1,5 @@
 /** Components whose code is fetched when they are first shown. */
-import type { ComponentType } from 'preact';
+import type { ComponentChild, ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { messageOf } from '../api/error_message.ts';
 import { safeText } from '../strings/safe_text.ts';
@@ -11,6 +11,7 @@ import { safeText } from '../strings/safe_text.ts';
 export function lazy<P extends object>(
   load: () => Promise<{ default: ComponentType<P> }>,
   what: string,
+  meanwhile: ComponentChild = null,
 ): ComponentType<P> {
   let Loaded: ComponentType<P> | null = null;
   let pending: Promise<void> | null = null;
@@ -37,7 +38,7 @@ export function lazy<P extends object>(
       };
     }, []);
     if (Loaded) return <Loaded {...props} />;
-    if (failure === null) return null;
+    if (failure === null) return meanwhile;
     return (
       <div class="notice" role="alert">
         <h2>The code of {what} could not be loaded</h2>

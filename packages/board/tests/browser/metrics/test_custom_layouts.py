@@ -75,6 +75,23 @@ def test_a_layout_is_made_from_nothing_obeys_groups_is_saved_and_goes_away(
     assert until(lambda: page.locator("article.tile").count() == 0)
 
 
+def test_the_legend_of_a_chart_stays_in_its_chart(
+    logdir: Path, board_server: Any, page: Any, tmp_path: Path
+) -> None:
+    open_view(page, board_server(logdir, "--state", str(tmp_path / "state.json")).url)
+    form = new_layout(page)
+    form.get_by_label("Patterns of tags").fill("mid|low|high")
+    form.get_by_role("button", name="Save").click()
+    assert len(chart(page, "custom:layout/0/0")["curves"]) == 6
+    legend = page.locator(".custom-chart .chart-legend.lines-2")
+    legend.wait_for()
+    legend_end, plot_end = (
+        box["y"] + box["height"]
+        for box in (legend.bounding_box(), page.locator(".custom-plot").bounding_box())
+    )
+    assert legend_end <= plot_end
+
+
 def test_what_is_taken_away_takes_its_own_text_with_it(
     logdir: Path, board_server: Any, page: Any
 ) -> None:

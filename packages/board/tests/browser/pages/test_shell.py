@@ -86,6 +86,17 @@ def test_a_page_whose_code_fails_to_load_offers_a_reload(shown: Any) -> None:
     assert shown.evaluate("location.hash").startswith("#/problems")
 
 
+def test_cards_whose_code_fails_to_load_offer_a_reload(shown: Any) -> None:
+    shown.route("**/assets/scalar_card*.js", lambda route: route.abort())
+    shown.reload()
+    alert = shown.get_by_role("article").first.get_by_role("alert")
+    alert.wait_for()
+    assert "scalar cards could not be loaded" in alert.inner_text()
+    shown.unroute("**/assets/scalar_card*.js")
+    alert.get_by_role("button", name="Reload the page").click()
+    assert until(lambda: shown.evaluate("window.__board?.metrics?.charts?.length > 0"))
+
+
 def test_the_arrow_keys_go_through_all_items_of_a_menu(shown: Any) -> None:
     button = shown.get_by_role("button", name="More of the runs")
     button.focus()

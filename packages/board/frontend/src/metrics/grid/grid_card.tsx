@@ -1,20 +1,21 @@
 /** A card in its frame; the code of its kind is fetched when the first card of that kind comes into view. */
 import type { ComponentType } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Kind } from '../../api/types.ts';
 import type { CardProps } from '../../cards/card.ts';
 import { largeCards } from '../../cards/card_address.ts';
 import { CardFrame } from '../../cards/card_frame.tsx';
 import { kindOf } from '../../cards/registry.ts';
+import { lazy } from '../../controls/lazy.tsx';
 import { type CardLeaf, runsOf } from './card_list.ts';
 import { dropCard } from './drop_card.ts';
 import { bodyHeights } from './grid_state.ts';
 
 const SHRINK_AFTER_MS = 300;
-const loadedBodies = new Map<string, ComponentType<CardProps>>();
+const bodies = new Map<Kind, ComponentType<CardProps>>();
 
 export function GridCard({ card, width, height }: { card: CardLeaf; width: number; height: number }) {
-  const Body = useCardBody(card.kind);
+  const Body = bodyOf(card.kind);
   const onBodyHeight = useBodyHeight(card.id);
   const isScalar = card.kind === 'scalar';
   return (
@@ -22,39 +23,25 @@ export function GridCard({ card, width, height }: { card: CardLeaf; width: numbe
       card={card}
       {...(isScalar ? { onDropCard: (from: string) => dropCard(from, card) } : { onBodyHeight })}
     >
-      {Body ? (
-        <Body
-          card={card}
-          tag={card.tag}
-          runs={runsOf(card)}
-          large={largeCards.value.includes(card.id)}
-          width={width}
-          height={height}
-        />
-      ) : (
-        <div class="tile-wait" />
-      )}
+      <Body
+        card={card}
+        tag={card.tag}
+        runs={runsOf(card)}
+        large={largeCards.value.includes(card.id)}
+        width={width}
+        height={height}
+      />
     </CardFrame>
   );
 }
 
-/** The component of a kind; undefined until its code is there. */
-function useCardBody(kind: Kind): ComponentType<CardProps> | undefined {
-  const [, setLoaded] = useState(0);
-  useEffect(() => {
-    if (loadedBodies.has(kind)) return;
-    let here = true;
-    void kindOf(kind)!
-      .load()
-      .then((module) => {
-        loadedBodies.set(kind, module.default);
-        if (here) setLoaded((n) => n + 1);
-      });
-    return () => {
-      here = false;
-    };
-  }, [kind]);
-  return loadedBodies.get(kind);
+function bodyOf(kind: Kind): ComponentType<CardProps> {
+  let body = bodies.get(kind);
+  if (!body) {
+    body = lazy(kindOf(kind)!.load, `${kind.replaceAll('_', ' ')} cards`, <div class="tile-wait" />);
+    bodies.set(kind, body);
+  }
+  return body;
 }
 
 /** A callback for the height that a card's body needs; the same one in every render. */
