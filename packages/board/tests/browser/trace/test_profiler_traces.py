@@ -29,6 +29,9 @@ def test_a_trace_of_pytorch_shows_calls_below_their_callers(
     panel = page.locator(".trace-panel")
     assert panel.locator("h3").first.inner_text() == "Time by op"
     assert "Critical path" not in panel.inner_text()
+    # A profile has none of these.
+    for role, name in (("button", "Critical path"), ("button", "Memory"), ("tab", "Placement")):
+        assert page.get_by_role(role, name=name, exact=True).count() == 0
     item = next(one for one in shown["items"] if one["name"] == "aten::mm")
     page.mouse.click(item["x"] + item["width"] / 2, item["y"] + item["height"] / 2)
     panel.get_by_text("[[4,8],[8,2]]").wait_for()

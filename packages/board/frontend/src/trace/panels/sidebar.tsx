@@ -1,7 +1,7 @@
 /** The sidebar: tabs about the step, its placement, the selected slice, the selected area, and compared steps. */
 
 import { comparedSteps, sidebarTab } from '../address/address_fields.ts';
-import { markedOf, selectedArea, selectedSlice } from '../state/trace_state.ts';
+import { isProfile, markedOf, selectedArea, selectedSlice } from '../state/trace_state.ts';
 import { AreaTab } from './area_tab.tsx';
 import { CompareTab } from './compare_tab.tsx';
 import { PlacementTab } from './placement_tab.tsx';
@@ -13,7 +13,7 @@ type Tab = typeof sidebarTab.value;
 export function Sidebar() {
   const tabs: [Tab, string, boolean][] = [
     ['step', 'Step', true],
-    ['placement', 'Placement', true],
+    ...(isProfile.value ? [] : [['placement', 'Placement', true] satisfies [Tab, string, boolean]]),
     ['slice', 'Slice', selectedSlice.value !== null || markedOf.value !== null],
     ['area', 'Area', selectedArea.value !== null],
     ['compare', 'Compare', comparedSteps.value.length > 0],

@@ -115,6 +115,9 @@ function modelOf(id: number): TraceModel {
 }
 let shownIds = new Set<number>();
 
+/** Whether it is a trace file of a profiler: it has neither a critical path nor memory nor placement. */
+export const isProfile = computed(() => chosen.value?.step === null);
+
 /** The steps that are shown, the chosen one first. */
 export const shown = computed<TraceModel[]>(() => {
   const rows = chosen.value ? [chosen.value, ...compared.value] : [];

@@ -12,7 +12,7 @@ import {
   showCritical,
   showMemory,
 } from '../address/address_fields.ts';
-import { chosen, mainTrace, showScopes } from '../state/trace_state.ts';
+import { chosen, isProfile, mainTrace, showScopes } from '../state/trace_state.ts';
 import { fit } from '../timeline/keys.ts';
 import { arrowCounts } from '../timeline/timeline_canvas.ts';
 import { FindBox } from './find_box.tsx';
@@ -86,9 +86,11 @@ function Overlays() {
   const arrows = arrowCounts.value;
   return (
     <>
-      <Toggle of={showCritical} title="What the step had to wait for (C)">
-        Critical path
-      </Toggle>
+      {!isProfile.value && (
+        <Toggle of={showCritical} title="What the step had to wait for (C)">
+          Critical path
+        </Toggle>
+      )}
       <Toggle of={showArrows} title="Long waits, and the longest visible transfers between devices">
         {arrows.drawn < arrows.seen && showArrows.value
           ? `Arrows: ${arrows.drawn} of ${count(arrows.seen)}`
@@ -105,9 +107,11 @@ function Overlays() {
       >
         Scopes
       </button>
-      <Toggle of={showMemory} title="Memory that the allocators held">
-        Memory
-      </Toggle>
+      {!isProfile.value && (
+        <Toggle of={showMemory} title="Memory that the allocators held">
+          Memory
+        </Toggle>
+      )}
     </>
   );
 }
