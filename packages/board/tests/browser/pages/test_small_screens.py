@@ -86,6 +86,21 @@ def test_a_page_fits_a_small_screen(
     assert small.evaluate(_COVERED) == []
 
 
+@pytest.mark.parametrize("width", [800, 1024])
+@pytest.mark.parametrize("name", [name for name in READY if name != "problems"])
+def test_nothing_is_cut_off_in_half_a_window(
+    page: Any, board_server: Callable[..., Any], logdir: Path, name: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 768})
+    try:
+        open_page(page, board_server(logdir).url, name)
+        until(lambda: page.evaluate(_CUT) == [], 3)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(_CUT) == []
+    finally:
+        page.set_viewport_size(WIDE)
+
+
 def test_the_problems_page_fits_a_small_screen(
     small: Any, board_server: Callable[..., Any], logdir: Path
 ) -> None:
