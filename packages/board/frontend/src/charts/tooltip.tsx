@@ -106,7 +106,7 @@ function Table({ state }: { state: TooltipState }) {
             <button
               type="button"
               class="icon"
-              aria-label="Release the table"
+              aria-label="Unpin the table"
               onClick={() => {
                 pinnedCrosshair.value = null;
                 tooltip.value = null;

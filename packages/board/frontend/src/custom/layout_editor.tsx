@@ -112,7 +112,7 @@ export function LayoutEditor({ layout, onSave, onLeave }: Props) {
         <span class="grow" />
         <span class="faint">saved {place}</span>
         <button type="button" onClick={onLeave}>
-          Leave
+          Cancel
         </button>
         <button type="submit" class="primary">
           Save

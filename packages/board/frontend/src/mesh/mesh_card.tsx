@@ -128,7 +128,7 @@ interface MeshToolsProps {
 function MeshTools({ id, tag, name, mesh, sample }: MeshToolsProps) {
   const samples = mesh?.header.samples ?? 1;
   return (
-    <ToolBar label={`Look of ${name}`}>
+    <ToolBar label={`Appearance of ${name}`}>
       {mesh && mesh.geometry.faces.length > 0 && (
         <ToolChoice
           label="Drawn as"

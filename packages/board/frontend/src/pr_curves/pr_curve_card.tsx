@@ -86,7 +86,7 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
           width={w}
           height={h}
           draw={draw}
-          label={`${kind === 'pr' ? 'Precision over recall' : 'True over false positive rate'} of ${name}, ${curves.length} runs`}
+          label={`${kind === 'pr' ? 'Precision-recall curves' : 'ROC curves'} of ${name}, ${curves.length} runs`}
           onPress={(x, y) => {
             setDragging(true);
             pick(x, y);

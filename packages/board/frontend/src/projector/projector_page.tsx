@@ -107,7 +107,7 @@ export default function ProjectorPage() {
             type="button"
             class="tool"
             aria-pressed={plainCanvas.value}
-            title="Paint without the graphics card"
+            title="Draw without the graphics card"
             onClick={() => {
               plainCanvas.value = !plainCanvas.value;
             }}

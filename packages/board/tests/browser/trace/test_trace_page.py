@@ -157,7 +157,7 @@ def test_the_step_cursor_chooses_the_trace_and_the_trace_sets_it(page: Any, url:
     assert open_trace(page, url, "?trun=run&step=4")["chosen"]["step"] == 3
     page.evaluate("location.hash = '#/trace?trun=run&step=9'")
     until(page, "window.__board.trace.chosen.step === 7 && window.__board.trace.drawn.sharp")
-    page.get_by_role("button", name="Step before").click()
+    page.get_by_role("button", name="Previous step").click()
     until(page, "window.__board.trace.chosen.step === 3")
     until(page, "location.hash.includes('step=3')")
 

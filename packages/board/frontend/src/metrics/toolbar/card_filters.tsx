@@ -11,10 +11,7 @@ export function TagFilter() {
   const wrong = filterError.value;
   const begun = useRef(false);
   return (
-    <div
-      class={`search field-room${wrong ? ' wrong' : ''}`}
-      title="Letters in order, or a regular expression"
-    >
+    <div class={`search field-room${wrong ? ' wrong' : ''}`} title="Fuzzy search, or a regular expression">
       <Icon name="search" />
       <input
         type="search"

@@ -114,7 +114,7 @@ export function DataPanel() {
                     showSprites.value = event.currentTarget.checked;
                   }}
                 />
-                Pictures
+                Images
               </label>
             )}
           </div>

@@ -225,7 +225,7 @@ function Running({ most }: { most: number }) {
           </button>
         )}
         <button type="button" onClick={restart}>
-          Begin anew
+          Restart
         </button>
       </div>
     </>

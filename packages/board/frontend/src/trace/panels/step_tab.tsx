@@ -160,7 +160,7 @@ function Summing({ failure, retry }: { failure: string | null; retry: () => void
   if (failure !== null) return <TabFailure retry={retry}>{failure}</TabFailure>;
   return (
     <p class="faint" role="status" aria-busy="true">
-      Walking the critical path…
+      Finding the critical path…
     </p>
   );
 }

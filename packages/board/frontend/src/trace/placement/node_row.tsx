@@ -99,7 +99,7 @@ function Choice({ node, why, earlier }: { node: PlacedNode; why: string; earlier
       <dd>{why}</dd>
       {node.estimates.length > 0 && (
         <>
-          <dt>Would end</dt>
+          <dt>Estimated end</dt>
           <dd>
             <Ends node={node} />
           </dd>

@@ -58,8 +58,8 @@ export function StepChoice() {
       <button
         type="button"
         class="trace-step"
-        aria-label="Step before"
-        title="Step before ( [ )"
+        aria-label="Previous step"
+        title="Previous step ( [ )"
         disabled={at <= 0}
         onClick={() => chooseNeighbour(-1)}
       >
@@ -82,8 +82,8 @@ export function StepChoice() {
       <button
         type="button"
         class="trace-step"
-        aria-label="Step after"
-        title="Step after ( ] )"
+        aria-label="Next step"
+        title="Next step ( ] )"
         disabled={at < 0 || at >= all.length - 1}
         onClick={() => chooseNeighbour(1)}
       >
