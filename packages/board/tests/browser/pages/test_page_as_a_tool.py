@@ -107,6 +107,25 @@ def test_back_opens_a_folder_that_was_closed(shown: Any) -> None:
     assert shown.get_by_role("button", name="eval").get_attribute("aria-expanded") == "true"
 
 
+def test_closing_all_folders_takes_a_few_letters_of_the_address(shown: Any) -> None:
+    def choose(text: str) -> None:
+        shown.get_by_role("button", name="view", exact=True).click()
+        shown.get_by_role("menuitem", name=text).click()
+
+    drawn = shown.get_by_role("article")
+    choose("Close all folders")
+    assert until(lambda: drawn.count() == 0)
+    assert until(lambda: "shut=" in address(shown))
+    assert len(shown.evaluate("location.hash")) < 40
+    shown.get_by_role("button", name="eval").click()
+    assert until(lambda: drawn.count() == 1 and "eval" in address(shown))
+    shown.reload()
+    assert until(lambda: drawn.count() == 1)
+    assert "score" in drawn.inner_text()
+    choose("Open all folders")
+    assert until(lambda: drawn.count() == len(cards(shown)) and "shut" not in address(shown))
+
+
 def test_back_undoes_opening_a_group_and_going_to_what_was_found(
     logdir: Path, board_server: Callable[..., Any], page: Any
 ) -> None:

@@ -1,5 +1,5 @@
 /** Which cards the Metrics page shows, and how it lays them out; part of the address. */
-import { flag, list, number, text } from '../../address/url_codec.ts';
+import { flag, number, text } from '../../address/url_codec.ts';
 import { urlSignal } from '../../address/url_state.ts';
 
 /** Regular expression, or letters in order; "" shows every tag. */
@@ -8,8 +8,6 @@ export const tagFilter = urlSignal('q', text, '');
 export const scrolled = urlSignal('top', number, 0);
 /** Least width of a card. */
 export const cardWidth = urlSignal('w', number, 380);
-/** Paths of folders that are shut. */
-export const shutFolders = urlSignal<string[]>('shut', list, []);
 /** Whether cards without data of the chosen runs are shown too. */
 export const showsEmpty = urlSignal('empty', flag, false);
 /** Only cards of one kind; "" is all. */

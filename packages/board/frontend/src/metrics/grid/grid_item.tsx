@@ -2,17 +2,16 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { beginStep } from '../../address/url_state.ts';
 import { FRAME_HEIGHT, FRAME_WIDTH } from '../../cards/card.ts';
-import { toggled } from '../../cards/card_address.ts';
 import { Icon } from '../../controls/icons.tsx';
 import { memo } from '../../controls/memo.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { addPanel, canEdit, draft, panelsAt } from '../panels/panel_store.ts';
 import { PanelView } from '../panels/panel_view.tsx';
 import { ABOVE } from '../panels/panels.ts';
-import { shutFolders } from './grid_address.ts';
 import { GridCard } from './grid_card.tsx';
 import type { Placed } from './grid_layout.ts';
 import { bodyHeights, cardOf, panelKey, shownSections } from './grid_state.ts';
+import { isShut, toggleFolder } from './shut_folders.ts';
 
 function place(element: HTMLElement | null, item: Placed): void {
   if (!element) return;
@@ -25,20 +24,20 @@ export function HeadingItem({ item }: { item: Placed }) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => place(element.current, item));
   const section = shownSections.value[item.section];
-  const isShut = shutFolders.value.includes(item.id);
+  const shut = isShut.value(item.id);
   if (!section) return null;
   return (
     <div class={`grid-item heading depth-${Math.min(section.depth, 4)}`} ref={element}>
       <button
         type="button"
         class="heading-button"
-        aria-expanded={!isShut}
+        aria-expanded={!shut}
         onClick={() => {
           beginStep();
-          shutFolders.value = toggled(shutFolders.value, item.id);
+          toggleFolder(item.id);
         }}
       >
-        <Icon name={isShut ? 'right' : 'down'} />
+        <Icon name={shut ? 'right' : 'down'} />
         <span>
           {safeText(
             section.path === ''
@@ -58,7 +57,7 @@ export function HeadingItem({ item }: { item: Placed }) {
           title="Add a panel of text here"
           disabled={draft.value !== null}
           onClick={() => {
-            if (isShut) shutFolders.value = toggled(shutFolders.value, item.id);
+            if (shut) toggleFolder(item.id);
             addPanel(section.path);
           }}
         >

@@ -8,8 +8,9 @@ import { tableCards } from '../../scalars/settings/chart_settings.ts';
 import { panelsAt } from '../panels/panel_store.ts';
 import { ABOVE } from '../panels/panels.ts';
 import { type CardLeaf, PINNED, sections } from './card_list.ts';
-import { cardWidth, shutFolders } from './grid_address.ts';
+import { cardWidth } from './grid_address.ts';
 import { type GridLayout, layOut, type Placed } from './grid_layout.ts';
+import { isShut } from './shut_folders.ts';
 import { isInShut } from './tag_tree.ts';
 
 /** Of a panel before it is measured. */
@@ -23,14 +24,14 @@ export const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
 export const gridWidth = signal(0);
 
 export const shownSections = computed(() => {
-  const shut = new Set(shutFolders.value);
+  const shut = isShut.value;
   return sections.value.filter((section) => !isInShut(section.path, shut));
 });
 
 export const layout = computed((): GridLayout => {
   // Before the width is known nothing is in sight, and a hundred thousand cards take a while.
   if (gridWidth.value === 0) return { items: [], height: 0, columns: 1 };
-  const shut = new Set(shutFolders.value);
+  const shut = isShut.value;
   const large = new Set(largeCards.value);
   const tables = new Set(tableCards.value);
   const heights = bodyHeights.value;
@@ -39,7 +40,7 @@ export const layout = computed((): GridLayout => {
   return layOut(
     shownSections.value.map((section) => ({
       path: section.path,
-      shut: shut.has(section.path),
+      shut: shut(section.path),
       panels: panelsOf(section.path),
       cards: section.cards.map((card) => {
         const kind = kindOf(card.kind)!;

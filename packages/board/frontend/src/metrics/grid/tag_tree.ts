@@ -90,9 +90,9 @@ export function sectionsOf<T extends Leaf>(leaves: Iterable<T>, kinds: Kind[]): 
 }
 
 /** Whether a section is out of sight because a folder above it is shut. */
-export function isInShut(path: string, shut: ReadonlySet<string>): boolean {
+export function isInShut(path: string, isShut: (path: string) => boolean): boolean {
   for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
-    if (shut.has(path.slice(0, end))) return true;
+    if (isShut(path.slice(0, end))) return true;
   }
   return false;
 }

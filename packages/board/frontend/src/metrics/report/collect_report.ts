@@ -12,9 +12,10 @@ import { stepCursor } from '../../state/selection.ts';
 import { exactWallTime } from '../../units/dates.ts';
 import { count, counted } from '../../units/numbers.ts';
 import { type CardLeaf, CUSTOM, PINNED, runsOf } from '../grid/card_list.ts';
-import { kindFilter, shutFolders, tagFilter } from '../grid/grid_address.ts';
+import { kindFilter, tagFilter } from '../grid/grid_address.ts';
 import { shownSections } from '../grid/grid_state.ts';
 import { KIND_NAMES } from '../grid/kind_names.ts';
+import { isShut } from '../grid/shut_folders.ts';
 import { draft, panelsAt } from '../panels/panel_store.ts';
 import { ABOVE } from '../panels/panels.ts';
 import { Budget, MOST_CARDS } from './limits.ts';
@@ -66,7 +67,6 @@ const textsAt = (place: string): string[] =>
 
 /** The cards of open folders, each once, as many as a report holds. */
 function chosenCards(): { sections: ChosenSection[]; leftOut: LeftOut[] } {
-  const shut = new Set(shutFolders.peek());
   const leftOut: LeftOut[] = [];
   const seen = new Set<string>();
   const sections: ChosenSection[] = [];
@@ -74,7 +74,7 @@ function chosenCards(): { sections: ChosenSection[]; leftOut: LeftOut[] } {
   for (const section of shownSections.peek()) {
     const title =
       section.path === PINNED || section.path === CUSTOM ? section.title : section.path || 'top level';
-    if (shut.has(section.path)) {
+    if (isShut.peek()(section.path)) {
       leftOut.push({ what: `${title}: ${counted(section.count, 'card')}`, why: 'the folder is closed' });
       continue;
     }

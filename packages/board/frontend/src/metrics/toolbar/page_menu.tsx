@@ -11,7 +11,8 @@ import { pointDownloads } from '../../scalars/downloads.ts';
 import { runs, tags } from '../../state/catalogue.ts';
 import { counted } from '../../units/numbers.ts';
 import { sections } from '../grid/card_list.ts';
-import { cardWidth, scrolled, shutFolders } from '../grid/grid_address.ts';
+import { cardWidth, scrolled } from '../grid/grid_address.ts';
+import { closeAllFolders, openAllFolders } from '../grid/shut_folders.ts';
 import { addPanel, canEdit, draft } from '../panels/panel_store.ts';
 import { ABOVE } from '../panels/panels.ts';
 
@@ -56,7 +57,6 @@ export function ExportMenu() {
 }
 
 export function ViewMenu() {
-  const folders = () => sections.value.map((section) => section.path);
   const size = (text: string, width: number) => ({
     text,
     checked: cardWidth.value === width,
@@ -96,15 +96,11 @@ export function ViewMenu() {
         },
         {
           text: 'Close all folders',
-          run: () => {
-            shutFolders.value = folders();
-          },
+          run: closeAllFolders,
         },
         {
           text: 'Open all folders',
-          run: () => {
-            shutFolders.value = [];
-          },
+          run: openAllFolders,
         },
       ]}
     >
