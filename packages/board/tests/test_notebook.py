@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 
 import pytest
+from fixtures.event_logs import WALL, simple_event
 
 import headrace.board
 from headrace.board.notebook import Display
+from headrace.formats.event_file import EventFileWriter
+
+
+def write_log(folder: Path) -> None:
+    with EventFileWriter(folder) as writer:
+        writer.write(simple_event(0, WALL, [("loss", 1.0)]))
+
+
+def runs_of(display: Display) -> list[str]:
+    with urllib.request.urlopen(display.url + "api/v1/runs", timeout=60) as reply:
+        return [run["name"] for run in json.load(reply)["runs"]]
 
 
 @pytest.fixture
@@ -31,6 +45,21 @@ def test_a_notebook_shows_a_board_that_responds(tmp_path: Path, shown: Display) 
         policy = page.headers["Content-Security-Policy"]
     assert "frame-ancestors http://localhost:* http://127.0.0.1:*" in policy
     assert headrace.board.show(tmp_path).url == shown.url
+
+
+def test_a_notebook_shows_several_folders_by_name(tmp_path: Path) -> None:
+    folders = {name: tmp_path / name for name in ("train", "eval")}
+    for folder in folders.values():
+        write_log(folder)
+    display = headrace.board.show(folders)
+    try:
+        assert headrace.board.show(dict(folders)).url == display.url
+        end = time.monotonic() + 60
+        while sorted(runs_of(display)) != ["eval", "train"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        display.stop()
 
 
 def test_a_board_that_is_stopped_leaves_no_thread_and_no_port(tmp_path: Path) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from collections.abc import Mapping
 from html import escape
 
+from headrace.board.reading.places.log_places import Place
 from headrace.board.web.security import Access
 from headrace.board.web.server import BoardServer, address, listening_socket
 
 _HEIGHT = 800
 _THREADS = 16
-_servers: dict[tuple[str, str | None], tuple[BoardServer, str]] = {}
+# The places of a board and the address that was asked for.
+_Key = tuple[tuple[str, ...], str | None]
+_servers: dict[_Key, tuple[BoardServer, str]] = {}
 _lock = threading.Lock()
 
 
@@ -25,7 +29,7 @@ class Display:
       height: height of the frame in CSS pixels.
     """
 
-    def __init__(self, key: tuple[str, str | None], url: str, height: int) -> None:
+    def __init__(self, key: _Key, url: str, height: int) -> None:
         self.url = url
         self._key = key
         self._height = height
@@ -50,14 +54,16 @@ class Display:
         return f"headrace board on {self.url}"
 
 
-def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None = None) -> Display:
+def show(
+    logdir: Place | Mapping[str, Place], height: int = _HEIGHT, url: str | None = None
+) -> Display:
     """Displays a logdir in an output cell of a notebook.
 
     The board runs in threads of the kernel, until the kernel ends or `stop` is called. A second
-    call with the same folder and `url` displays the same board.
+    call with the same logdir and `url` displays the same board.
 
     Args:
-      logdir: folder of event logs.
+      logdir: folder of event logs, or its URL. Several of them by name.
       height: height of the frame in CSS pixels.
       url: the address at which a browser on another machine reaches the board, with `{port}` in
         place of the port: `"/proxy/{port}/"` for jupyter-server-proxy. The board then requires a
@@ -67,7 +73,7 @@ def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None 
     """
     from headrace.board.app import create_app, new_token
 
-    key = (os.path.realpath(logdir), url)
+    key = (_key_of(logdir), url)
     with _lock:
         if key not in _servers:
             listener = listening_socket("127.0.0.1", [0])
@@ -89,6 +95,13 @@ def show(logdir: str | os.PathLike[str], height: int = _HEIGHT, url: str | None 
             server.start()
             _servers[key] = (server, shown)
         return Display(key, _servers[key][1], height)
+
+
+def _key_of(logdir: Place | Mapping[str, Place]) -> tuple[str, ...]:
+    if not isinstance(logdir, Mapping):
+        text = os.fspath(logdir)
+        return (text if "://" in text else os.path.realpath(text),)
+    return tuple(part for name, place in logdir.items() for part in (name, *_key_of(place)))
 
 
 @atexit.register
