@@ -27,6 +27,9 @@ export const cardKinds: CardKind[] = [
     per: 'tag',
     height: 280,
     tall: 280,
+    // Every log has its layouts under the same tag, which says nothing to a reader.
+    tagOf: (tag) =>
+      tag.name === 'custom_scalars__config__' ? { ...tag, display: tag.display || 'Custom scalars' } : tag,
     load: () => import('./custom/custom_card.tsx'),
   },
   {

@@ -50,6 +50,25 @@ def test_the_last_layout_of_each_run_is_returned(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_layouts_of_one_step_are_one(tmp_path: Path) -> None:
+    """tensorboardX logs a layout, all at step 0, for each chart that a program adds."""
+
+    def chart(category: str, title: str, tag: str) -> Summary.Value:
+        lines = MultilineChartContent(tag=[tag])
+        charts = [Chart(title=title, multiline=lines)]
+        return value(Layout(category=[Category(title=category, chart=charts)]).SerializeToString())
+
+    rows = [("a", "x", "1"), ("b", "x", "2"), ("a", "y", "3"), ("a", "x", "4")]
+    write_values(tmp_path, [(0, chart(*row)) for row in rows])
+    (only,) = PanelClient(tmp_path).get("/custom_scalars")["layouts"]
+    found = {
+        (category["title"], chart["title"]): chart["multiline"]["regexes"]
+        for category in only["categories"]
+        for chart in category["charts"]
+    }
+    assert found == {("a", "x"): ["4"], ("a", "y"): ["3"], ("b", "x"): ["2"]}
+
+
 def test_a_layout_is_looked_for_in_the_last_rows_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -251,6 +251,16 @@ def test_problems_come_with_a_bad_config_and_go_when_it_is_mended(
     assert client.only()["name"] == "t" and client.problems() == []
 
 
+def test_a_config_without_its_checkpoint_says_what_is_missing(tmp_path: Path) -> None:
+    """The callback of Keras 3 writes such a config beside .weights.h5 files."""
+    config(tmp_path, 'embeddings { tensor_name: "layer/embeddings" metadata_path: "m.tsv" }')
+    (tmp_path / "m.tsv").write_text("a\n")
+    client = Client(tmp_path)
+    assert client.get("embeddings")["embeddings"] == []
+    (problem,) = client.problems()
+    assert "layer/embeddings" in problem and "no TensorFlow checkpoint" in problem
+
+
 def test_a_checkpoint_file_of_line_feeds_is_read_in_one_pass(tmp_path: Path) -> None:
     """It took half an hour when the search for its one line began again at each of them."""
     write_checkpoint_projector(tmp_path / "run")

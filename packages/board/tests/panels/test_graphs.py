@@ -15,6 +15,7 @@ from flask import Flask
 from headrace.board.board import Board
 from headrace.board.errors import BadRequest, NotFound
 from headrace.board.graph.delta_encoding import unpacked
+from headrace.board.graph.sources.graph_upload import graph_of_run_metadata
 from headrace.board.panels.graphs import GraphsPanel
 from headrace.formats.event_file import EventFileWriter
 from headrace.formats.proto.event_pb2 import Event
@@ -129,6 +130,17 @@ def test_partition_graphs_are_a_graph_with_transfers_as_edges(client: Any) -> No
     number = ids(client)["run_metadata"]
     card = get(client, f"graph/{number}/node?name=x/_1")
     assert [end["name"] for end in card["inputs"]] == ["x/_0"]
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_traced_function_shows_what_the_program_says_unless_ops_are_timed(timed: bool) -> None:
+    metadata = partitions() if timed else RunMetadata()
+    function = metadata.function_graphs.add()
+    function.pre_optimization_graph.node.add(name="product", op="MatMul")
+    function.post_optimization_graph.node.add(name="product", op="_MklMatMul")
+    function.partition_graphs.add().node.add(name="product", op="_MklMatMul")
+    graph = graph_of_run_metadata(metadata.SerializeToString())
+    assert [node.op for node in graph.node] == ["_MklMatMul" if timed else "MatMul"]
 
 
 def test_costs_of_a_trace_stand_at_their_nodes(client: Any) -> None:

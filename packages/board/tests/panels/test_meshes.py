@@ -57,6 +57,23 @@ def test_the_parts_of_a_mesh_are_one(client: Any) -> None:
     assert rows[1]["face_tag"] is None and rows[1]["config"] == {}
 
 
+def test_the_parts_of_a_mesh_of_tensorboardx_are_one(tmp_path: Path) -> None:
+    """It ends tags with numbers; two scopes have meshes of the same name in their metadata."""
+    vertices, faces, _ = torus(6, 4)
+    with EventFileWriter(tmp_path) as writer:
+        for scope, scale in (("a", 1), ("b", 2)):
+            event = mesh_event(1, "m", {VERTEX: vertices * scale, FACE: faces})
+            for value, number in zip(event.summary.value, (1, 2)):
+                value.tag = f"{scope}/m_{number}"
+            writer.write(event)
+    client = client_of(tmp_path)
+    rows = get(client, "meshes")["meshes"]
+    assert [row["name"] for row in rows] == ["a/m", "b/m"]
+    second = get(client, f"mesh?run={rows[1]['run']}&tag={rows[1]['tag']}")
+    assert second["faces"] == len(faces)
+    np.testing.assert_array_equal(np.float32(second["columns"]["vertices"]), vertices.ravel() * 2)
+
+
 def test_a_step_is_vertices_faces_and_colours(client: Any) -> None:
     first = get(client, "meshes")["meshes"][0]
     query = f"run={first['run']}&tag={first['tag']}"

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from fixtures import known_networks
-from test_peer_logs import python_with, run
+from fixtures.peer_python import python_with, run
 
 from headrace.board.board import Board
 from headrace.board.graph.sources.keras_model import graph_of_keras_model
 from headrace.formats.proto.graph_pb2 import GraphDef
 
 pytestmark = pytest.mark.peer
+
+HERE = Path(__file__).resolve().parent
 
 
 @pytest.mark.parametrize(
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.peer
 def test_logs_of_networks_open_as_the_golden_graphs(
     part: str, module: str, runs: int, tmp_path: Path
 ) -> None:
-    run(python_with(module), "write_graphs.py", part, str(tmp_path))
+    run(python_with(module), HERE / "write_graphs.py", part, str(tmp_path))
     board = Board(tmp_path, follow=False).load()
     entries = [entry for entry in board.graphs.entries() if entry.kind != "meta_graph"]
     assert len(entries) == runs

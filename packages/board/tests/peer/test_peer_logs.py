@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +10,17 @@ import pytest
 from fixtures import event_logs
 from fixtures.corrupted_logs import every_kind
 from fixtures.peer_columns import board_columns, expected_columns
+from fixtures.peer_python import python_with, run
 
 from headrace.board.board import Board
 
 pytestmark = pytest.mark.peer
 
 HERE = Path(__file__).resolve().parent
-PEERS = HERE.parents[3] / ".peers"
-
-
-@functools.cache
-def python_with(module: str) -> str:
-    """Returns an interpreter that has a module: this one, or one in .peers."""
-    tried = [sys.executable, *(str(PEERS / name / "bin" / "python") for name in _PEERS)]
-    look = f"import importlib.util as u; raise SystemExit(u.find_spec({module!r}) is None)"
-    for python in tried:
-        if Path(python).exists() and subprocess.run([python, "-c", look]).returncode == 0:
-            return python
-    raise RuntimeError(f"no {module} in {tried}: install it in one of them")
-
-
-_PEERS = ("tensorflow", "torch")
-
-
-def run(python: str, script: str, *arguments: str) -> str:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [python, str(HERE / script), *arguments], env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def read_by_tensorboard(folder: Path) -> Any:
-    return json.loads(run(python_with("tensorboard"), "read_logs.py", str(folder)))
+    return json.loads(run(python_with("tensorboard"), HERE / "read_logs.py", str(folder)))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +33,7 @@ def read_by_tensorboard(folder: Path) -> Any:
     ],
 )
 def test_we_read_what_a_peer_writes(writer: str, module: str, tmp_path: Path) -> None:
-    run(python_with(module), "write_logs.py", writer, str(tmp_path))
+    run(python_with(module), HERE / "write_logs.py", writer, str(tmp_path))
     board = Board(tmp_path, follow=False).load()
     assert board_columns(board) == expected_columns(read_by_tensorboard(tmp_path))
 

@@ -178,12 +178,12 @@ export function drawCurve(
   named?.();
   pen.stroke();
   pen.setLineDash([]);
-  if (many <= MOST_DASHED) drawDots(pen, curve, frame);
 }
 
-/** Points that lie far apart are seen as points. */
-function drawDots(pen: Pen, curve: Curve, frame: Frame): void {
-  const { plot } = frame;
+/** Draws points that lie far apart as dots; they are whole at the ends of the axes, so nothing clips them. */
+export function drawDots(pen: Pen, curve: Curve, view: ChartView, plot: Plot, many: number): void {
+  if (many > MOST_DASHED) return;
+  const frame = frameOf(view, plot, curve);
   const [begin, end] = reach(curve.x, frame.from, frame.to);
   if ((end - begin) * DOT_ROOM > plot.width) return;
   pen.fillStyle = curve.colour;
@@ -192,12 +192,15 @@ function drawDots(pen: Pen, curve: Curve, frame: Frame): void {
     if (curve.flags && curve.flags[i]! & SUPERSEDED) continue;
     const x = plot.left + frame.x.to(curve.x[i]!) * plot.width;
     const y = plot.top + plot.height - frame.y.to(curve.y[i]!) * plot.height;
-    if (!Number.isFinite(y) || !Number.isFinite(x)) continue;
+    if (!isWithin(plot, x, y)) continue;
     pen.moveTo(x + DOT_RADIUS, y);
     pen.arc(x, y, DOT_RADIUS, 0, Math.PI * 2);
   }
   pen.fill();
 }
+
+const isWithin = ({ left, top, width, height }: Plot, x: number, y: number): boolean =>
+  x >= left - 0.5 && x <= left + width + 0.5 && y >= top - 0.5 && y <= top + height + 0.5;
 
 function drawBand(pen: Pen, curve: Curve, frame: Frame): void {
   const { plot, x: mapX, y: mapY } = frame;

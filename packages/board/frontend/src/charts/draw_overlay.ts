@@ -3,7 +3,7 @@ import { hoveredRun, stepCursor, stepFrom, stepTo } from '../state/selection.ts'
 import { colour } from '../style/theme.ts';
 import { mapping } from './chart_model.ts';
 import { crosshair, pinnedCrosshair } from './crosshair.ts';
-import { type ChartColours, drawCurve } from './draw_chart.ts';
+import { type ChartColours, drawCurve, drawDots } from './draw_chart.ts';
 import { touches } from './nearest.ts';
 import type { ShownChart } from './shown_charts.ts';
 
@@ -74,6 +74,7 @@ export function drawOverlay(
       drawCurve(pen, { ...curve, raw: null, lo: null, hi: null, superseded: 0 }, view, plot, 1, () => {
         pen.lineWidth = 2.25;
       });
+      drawDots(pen, curve, view, plot, 1);
       pen.restore();
     }
   }

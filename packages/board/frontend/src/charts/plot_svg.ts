@@ -9,6 +9,7 @@ import {
   type ChartColours,
   drawAxes,
   drawCurve,
+  drawDots,
   drawMarks,
   marksOf,
 } from './draw_chart.ts';
@@ -33,6 +34,7 @@ export function drawPlot(
     drawCurve(pen, curve, view, plot, curves.length, () => onCurve?.(curve), dense);
   }
   pen.restore();
+  for (const curve of curves) drawDots(pen, curve, view, plot, curves.length);
   for (const curve of curves) drawMarks(pen, marksOf(curve, view, plot), curve.colour, colours);
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SvgPen } from '../scene/svg_pen.ts';
 import { type ChartView, type Curve, mapping, NAN, RESTART, SUPERSEDED } from './chart_model.ts';
-import { arrange, drawCurve, marksOf } from './draw_chart.ts';
+import { arrange, drawCurve, drawDots, marksOf } from './draw_chart.ts';
 import { fitX, fitY } from './fit.ts';
 import { nearestIndex } from './nearest.ts';
 
@@ -72,6 +72,13 @@ test('a value that is not finite breaks the line and is marked', () => {
     { kind: 'nan', x: 50, y: 50 },
     { kind: 'restart', x: 75, y: 50 },
   ]);
+});
+
+test('points far apart are whole dots, at the ends of the axes too', () => {
+  const pen = new SvgPen(100, 100);
+  drawDots(pen, curve([0, 1, 2, 3], [0, 5, 10, 99]), view([0, 2], [0, 10]), plot, 1);
+  assert.equal(String(pen).match(/a2\.2 2\.2/g)?.length, 3 * 2);
+  assert.doesNotMatch(String(pen), /clip/);
 });
 
 test('points that were written again are drawn apart and not touched by the cross-hair', () => {

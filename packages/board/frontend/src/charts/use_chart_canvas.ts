@@ -8,7 +8,7 @@ import { themeVersion } from '../style/theme.ts';
 import { chartColours } from './chart_colours.ts';
 import type { ChartView, Curve } from './chart_model.ts';
 import { crosshair, pinnedCrosshair } from './crosshair.ts';
-import { arrange, type ChartAxes, drawAxes, drawCurve, drawMarks, marksOf } from './draw_chart.ts';
+import { arrange, type ChartAxes, drawAxes, drawCurve, drawDots, drawMarks, marksOf } from './draw_chart.ts';
 import { type Drag, drawOverlay } from './draw_overlay.ts';
 import { touches } from './nearest.ts';
 import { type ShownChart, shownCharts } from './shown_charts.ts';
@@ -116,6 +116,7 @@ function paintLines(canvas: HTMLCanvasElement, { curves, view, width, height }: 
   pen.clip();
   for (const curve of curves) drawCurve(pen, curve, view, plot, curves.length);
   pen.restore();
+  for (const curve of curves) drawDots(pen, curve, view, plot, curves.length);
   for (const curve of curves) drawMarks(pen, marksOf(curve, view, plot), curve.colour, colours);
   return axes;
 }

@@ -61,7 +61,7 @@ export function CustomChart({ id, chart, runs, width, height }: Props) {
         />
       </figcaption>
       {wrong !== null && <p class="card-note">{safeText(wrong, 300)}</p>}
-      <div class="custom-plot" style={{ height: `${height}px` }}>
+      <div class="scalar-plot" style={{ height: `${height}px` }}>
         {parts.length === 0 ? (
           <p class="tile-message">No tag matches this chart.</p>
         ) : (

@@ -80,6 +80,7 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
 
   const total = layers.reduce((sum, { table }) => sum + table.total, 0);
   const drawn = layers.reduce((sum, { table }) => sum + table.rows, 0);
+  const isEmpty = layers.every(({ table }) => table.sums.every((sum) => sum === 0));
   const root = useRef<HTMLDivElement>(null);
   const name = safeText(tag.name, 120);
   const frame = useCardFrame();
@@ -124,6 +125,7 @@ export default function HistogramCard({ card, tag, runs, large, width, height }:
             {drawn < total
               ? `${prefixedNumber(drawn)} of ${prefixedNumber(total)} histograms drawn`
               : `${total} ${total === 1 ? 'histogram' : 'histograms'}`}
+            {drawn > 0 && isEmpty ? ' without values' : ''}
             {runs.length > shown.length ? ` · ${shown.length} of ${runs.length} runs` : ''}
           </span>
         )}

@@ -38,7 +38,8 @@ export default function PrCurveCard({ tag, runs, width, height }: CardProps) {
   const palette = paletteNow();
   const kind = curveKind.value;
   const curves = useRunCurves(shown, tables, step);
-  const side = width > 460 ? Math.min(330, width * 0.48) : 0;
+  // The table has room for its five numbers and a short name.
+  const side = width > 500 ? Math.min(330, width * 0.56) : 0;
   const w = width - side;
   const tableHeight = side ? 0 : Math.min(26 + 22 * curves.length, 120);
   const left = [runs.length > shown.length ? `${shown.length} of ${runs.length} runs` : '', note].filter(

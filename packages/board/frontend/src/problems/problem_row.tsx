@@ -29,14 +29,22 @@ export function ProblemRow({ problem }: { problem: Problem }) {
         {run && <RunName run={run} />}
         {problem.file && (
           <span class="file" title={safeText(problem.file, 500)}>
-            {safeText(problem.file.slice(problem.file.lastIndexOf('/') + 1), 120)}
+            {safeText(run ? problem.file.slice(problem.file.lastIndexOf('/') + 1) : problem.file, 120)}
           </span>
         )}
       </td>
-      <td class="number">{problem.offset ?? ''}</td>
-      <td class="number">{problem.bytes ? fileSize(problem.bytes) : ''}</td>
-      <td class="number">{problem.count > 1 ? problem.count : ''}</td>
-      <td class="number faint">{ago(problem.wall)}</td>
+      <td class="number" data-label="at byte">
+        {problem.offset ?? ''}
+      </td>
+      <td class="number" data-label="lost">
+        {problem.bytes ? fileSize(problem.bytes) : ''}
+      </td>
+      <td class="number" data-label="times">
+        {problem.count > 1 ? problem.count : ''}
+      </td>
+      <td class="number faint" data-label="found">
+        {ago(problem.wall)}
+      </td>
     </tr>
   );
 }

@@ -1,5 +1,7 @@
 /** The Problems page: what is wrong with the logs, where, and what it cost. */
 
+import { useEffect } from 'preact/hooks';
+import { getJson } from '../api/client.ts';
 import type { Problem } from '../api/types.ts';
 import { loaded, problems, runById } from '../state/catalogue.ts';
 import { loading } from '../state/server.ts';
@@ -50,6 +52,8 @@ expose('problems', () => ({
 }));
 
 export default function ProblemsPage() {
+  // The server looks at the projector configs when their list is requested.
+  useEffect(() => void getJson('embeddings').catch(() => undefined), []);
   if (!loaded.value) return <p class="empty">Reading…</p>;
   if (problems.value.length === 0) return loading.value ? <NoProblemSoFar /> : <NoProblem />;
   const all = ofRun();

@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { downloadCanvas } from '../picture/download.ts';
 import { cameraCodec, slantCamera } from '../scene/orbit_camera.ts';
+import { problems } from '../state/catalogue.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { expose, recorded } from '../testing/test_hook.ts';
 import { boxTool, camera, dimensions, method, plainCanvas } from './address/address_fields.ts';
@@ -23,6 +24,7 @@ import { followProjection, layout, progress } from './projection/projection.ts';
 import { copyScatter, Scatter, type ScatterRecord } from './scatter/scatter_view.tsx';
 
 const MOST_EXPOSED = 60;
+const MOST_REASONS = 5;
 
 expose('projector', () => {
   const { screen, drawn, painter = '', labels = 0 } = recorded<ScatterRecord>('scatter');
@@ -145,11 +147,18 @@ function Stage() {
 }
 
 function NoEmbeddings() {
+  const found = problems.value.filter((one) => one.kind === 'embedding');
   return (
     <div class="empty">
-      <p>No embeddings below the log folder.</p>
+      <p>{found.length > 0 ? 'No embedding can be shown.' : 'No embeddings below the log folder.'}</p>
+      {found.slice(0, MOST_REASONS).map((one) => (
+        <p class="pj-reason" key={one.id}>
+          <code>{safeText(one.file ?? '', 200)}</code>
+          {`: ${safeText(one.text, 500)}`}
+        </p>
+      ))}
       <p class="pj-facts">
-        The page shows what a <code>projector_config.pbtxt</code> names (TensorFlow’s and PyTorch’s
+        The page shows what a <code>projector_config.pbtxt</code> names (TensorFlow’s and PyTorch’s{' '}
         <code>add_embedding</code> write one), and the matrices of a checkpoint that lies there.
       </p>
     </div>

@@ -44,7 +44,9 @@ export default function TensorCard({ tag, runs }: CardProps) {
         </p>
       )}
       <p class="tensor-plugin faint">
-        {tag.plugin ? `Written for ${safeText(tag.plugin, 80)}, which the board has no view for.` : ''}
+        {isForOthers(tag.plugin)
+          ? `Written for ${safeText(tag.plugin, 80)}, which the board has no view for.`
+          : ''}
       </p>
       {step !== null &&
         shown.map((run) => {
@@ -72,6 +74,9 @@ export default function TensorCard({ tag, runs }: CardProps) {
     </div>
   );
 }
+
+/** Whether a plugin is one whose view the board lacks; PyTorch's add_tensor names values like this card does. */
+const isForOthers = (plugin: string): boolean => plugin !== '' && plugin !== 'tensor';
 
 function Tensor({ run, place, titled }: { run: Run; place: Place; titled: boolean }) {
   const { tag, row } = place;

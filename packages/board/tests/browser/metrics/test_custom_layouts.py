@@ -87,7 +87,7 @@ def test_the_legend_of_a_chart_stays_in_its_chart(
     legend.wait_for()
     legend_end, plot_end = (
         box["y"] + box["height"]
-        for box in (legend.bounding_box(), page.locator(".custom-plot").bounding_box())
+        for box in (legend.bounding_box(), page.locator(".custom-chart .scalar-plot").bounding_box())
     )
     assert legend_end <= plot_end
 

@@ -338,7 +338,7 @@ def test_a_layout_of_the_log_is_drawn_changed_and_kept(
     bounds = until(lambda: (curves("/0/1") or [{}])[0].get("lo"))
     losses = [2 * math.exp(-step / 60) for step in (0, 10, 20)]
     assert bounds == pytest.approx([0.8 * loss for loss in losses], rel=1e-6)
-    card = page.get_by_role("article", name="custom_scalars__config__")
+    card = page.get_by_role("article", name="Custom scalars")
     card.hover()
     card.get_by_role("button", name="Menu of the card").click()
     page.get_by_role("menuitem", name="Edit the layout").click()

@@ -40,7 +40,7 @@ _COVERED = """
 }).map((e) => `${e.tagName} ${e.ariaLabel ?? e.textContent.slice(0, 30)}`)
 """
 # What is not in the window and cannot be scrolled into it.
-_CUT = """
+CUT = """
 () => [...document.querySelectorAll('#board :is(button, input, select, a, h1, h2, h3, p)')]
 .filter((e) => {
   const r = e.getBoundingClientRect();
@@ -82,7 +82,7 @@ def test_a_page_fits_a_small_screen(
     until(lambda: small.evaluate(widths) == [SMALL["width"]] * 2, 3)  # so does the resized page
     assert small.evaluate(widths) == [SMALL["width"]] * 2
     assert small.evaluate("document.body.scrollWidth") == SMALL["width"]
-    assert small.evaluate(_CUT) == []
+    assert small.evaluate(CUT) == []
     assert small.evaluate(_COVERED) == []
 
 
@@ -107,7 +107,7 @@ def test_the_problems_page_fits_a_small_screen(
     small.goto(board_server(logdir).url + "#/problems")
     small.locator("#page :is(.problems-list, .all-well)").wait_for()
     assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
-    assert small.evaluate(_CUT) == []
+    assert small.evaluate(CUT) == []
 
 
 def test_runs_and_details_are_drawers_on_a_small_screen(

@@ -35,6 +35,10 @@ CONFIG = "projector_config.pbtxt"
 _MAX_CONFIG_BYTES = 1 << 20
 _MAX_EMBEDDINGS = 1000  # of a folder
 _LASTS_S = 2.0
+_NO_CHECKPOINT = (
+    "the folder has no TensorFlow checkpoint with this tensor (the callback of Keras 3 saves "
+    ".weights.h5 files instead, which the projector cannot read)"
+)
 _MIN_ROWS = 3  # of a tensor that only a checkpoint names
 # Slot variables of optimizers are offered only if a config names them.
 _SLOTS = ("/Adam", "/Adam_1", "/Momentum", "/Adagrad", "/RMSProp", "/ExponentialMovingAverage")
@@ -180,7 +184,9 @@ class EmbeddingIndex:
                 except EmbeddingError as error:
                     complaints[(folder.path, f"{name} {what}")] = f"{name}, {what}: {error}"
             if not info.tensor_path and stored is None:
-                if tensors or not named:
+                if not prefix:
+                    complaints[(folder.path, name)] = f"{name}: {_NO_CHECKPOINT}"
+                elif tensors or not named:
                     complaints[(folder.path, name)] = f"no matrix {name} in the checkpoint"
                 continue
             if stored is not None and not info.tensor_path:

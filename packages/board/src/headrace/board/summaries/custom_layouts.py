@@ -19,7 +19,7 @@ _MAX_CHARTS = 2000
 
 
 def custom_layouts(board: Board) -> list[dict[str, Any]]:
-    """Returns the last layout of each run, as docs/board_api.md describes it."""
+    """Returns the layout of each run at its last step, as docs/board_api.md describes it."""
     layouts = []
     for series in board.index.series_of_kind("custom_scalars")[:_MAX_LAYOUTS]:
         layout = _last_layout(board, series) if isinstance(series, BlobSeries) else None
@@ -32,14 +32,40 @@ def _last_layout(board: Board, series: BlobSeries) -> Layout | None:
     rows = series.rows()
     # If the last few rows are all corrupted or empty, an older layout would be out of date.
     last = current_rows(rows)[-_MAX_ROWS_READ:]
-    for _, value in values_of_rows(board, rows, last[::-1]):
+    layouts: list[Layout] = []
+    step = None
+    for row, value in values_of_rows(board, rows, last[::-1]):
         strings = [] if value is None else value.tensor.string_val
-        if strings:
-            try:
-                return Layout.FromString(strings[0])
-            except DecodeError:
-                return None
-    return None
+        if not strings:
+            continue
+        if layouts and rows.step[row] != step:
+            break
+        try:
+            layouts.append(Layout.FromString(strings[0]))
+        except DecodeError:
+            break
+        step = rows.step[row]
+    return _merged(layouts[::-1]) if layouts else None
+
+
+def _merged(layouts: list[Layout]) -> Layout:
+    """Returns layouts of one step as one: tensorboardX logs a layout for each chart that it adds.
+
+    Args:
+      layouts: in the order of the log; of charts with the same title the last one stays.
+    """
+    merged = Layout()
+    for layout in layouts:
+        for category in layout.category:
+            same = next((one for one in merged.category if one.title == category.title), None)
+            if same is None:
+                merged.category.add().CopyFrom(category)
+                continue
+            same.closed = category.closed
+            for chart in category.chart:
+                old = next((one for one in same.chart if one.title == chart.title), None)
+                (same.chart.add() if old is None else old).CopyFrom(chart)
+    return merged
 
 
 def layout_document(layout: Layout) -> dict[str, Any]:

@@ -26,7 +26,13 @@ _VERTEX, _FACE, _COLOR = (
     MeshPluginData.FACE,
     MeshPluginData.COLOR,
 )
-_SUFFIXES = {_VERTEX: "_VERTEX", _FACE: "_FACE", _COLOR: "_COLOR"}
+# TensorFlow and PyTorch end tags with a word, tensorboardX with the number of the content type.
+# meshTag of frontend/src/mesh/mesh_tags.ts has the same suffixes.
+_SUFFIXES = {
+    _VERTEX: ("_VERTEX", "_1"),
+    _FACE: ("_FACE", "_2"),
+    _COLOR: ("_COLOR", "_3"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +80,10 @@ def meshes_of(board: Board, run: int | None = None) -> list[MeshSeries]:
 
 def _kind_and_name(tag: str, data: MeshPluginData) -> tuple[int | None, str]:
     # The tag decides: meshes of different scopes share the name in their metadata.
-    for kind, suffix in _SUFFIXES.items():
-        if tag.endswith(suffix) and data.content_type in (kind, MeshPluginData.UNDEFINED):
-            return kind, tag.removesuffix(suffix)
+    for kind, suffixes in _SUFFIXES.items():
+        for suffix in suffixes:
+            if tag.endswith(suffix) and data.content_type in (kind, MeshPluginData.UNDEFINED):
+                return kind, tag.removesuffix(suffix)
     if data.content_type in _SUFFIXES:
         return data.content_type, data.name or tag
     return None, tag

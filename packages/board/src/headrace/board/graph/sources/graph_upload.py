@@ -113,7 +113,12 @@ def _all_graphs(metadata: Any) -> list[tuple[Any, str]]:
     graphs = []
     for number, function in enumerate(functions):
         prefix = f"function_{number}/" if len(functions) > 1 else ""
-        parts = list(function.partition_graphs) or [function.post_optimization_graph]
+        # Slices name the ops that ran. Without slices, the ops of the program are what a reader
+        # looks for, and what TensorBoard shows.
+        ran = list(function.partition_graphs) or [function.post_optimization_graph]
+        written = function.pre_optimization_graph
+        is_timed = len(metadata.step_stats.dev_stats) > 0
+        parts = ran if is_timed or not len(written.node) else [written]
         graphs += [(graph, prefix) for graph in parts]
     return graphs
 
