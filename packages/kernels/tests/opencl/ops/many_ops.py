@@ -68,6 +68,24 @@ def arrays() -> None:
         run(op, np.int32([100]), dtype="float32")
 
 
+def windows() -> None:
+    rng = np.random.default_rng(0)
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    for dtype in (np.float32, np.float16):
+        for channels in (3, 32):  # unaligned, aligned
+            x = rng.standard_normal((2, 16, 16, channels)).astype(dtype)
+            sizes = np.array(x.shape, np.int32)
+            for op, f in (("Conv2D", x[0, :3, :3, :, None].repeat(32, -1)),
+                          ("DepthwiseConv2dNative", x[0, :3, :3, :, None])):  # fmt: skip
+                y = run(op, x, f, **attrs)
+                run(f"{op}BackpropInput", sizes, f, y, **attrs)
+                run(f"{op}BackpropFilter", x, np.array(f.shape, np.int32), y, **attrs)
+            y = run("MaxPool", x, ksize=[1, 2, 2, 1], **attrs)
+            run("MaxPoolGrad", x, y, y, ksize=[1, 2, 2, 1], **attrs)
+            run("AvgPoolGrad", sizes, run("AvgPool", x, ksize=[1, 2, 2, 1], **attrs),
+                ksize=[1, 2, 2, 1], **attrs)  # fmt: skip
+
+
 def training() -> None:
     a, number = np.ones((64, 128), np.float32), np.float32(0.5)
     var, m, v = (variable(a) for _ in range(3))
@@ -83,4 +101,5 @@ if __name__ == "__main__":
     elementwise()
     reductions()
     arrays()
+    windows()
     training()

@@ -16,8 +16,8 @@ from kernel_device import first_device
 HERE = Path(__file__).parent
 TESTS = [
     ("test_ops_matmul.py", "float32 or batches or bits"),
-    ("test_ops_convolution.py", "float32 and NHWC or grouped or bits"),
-    ("test_ops_pooling.py", "float32 and NHWC or number"),
+    ("test_ops_convolution.py", "(float32 or float16) and NHWC or grouped or bits or parts"),
+    ("test_ops_pooling.py", "(float32 or float16) and NHWC or number"),
     ("test_ops_fused_products.py", "Relu6 or normalization"),
     ("test_ops_local_response.py", "response"),
     ("test_ops_reduction.py", "largest"),

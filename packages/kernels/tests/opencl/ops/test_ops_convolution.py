@@ -105,14 +105,14 @@ class Case:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("first", [False, True], ids=["NHWC", "NCHW"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_convolution_and_gradients(dtype: str, first: bool, name: str) -> None:
     Case(CASES[name], dtype, first, depthwise=False).check()
 
 
 @pytest.mark.parametrize("name", DEPTHWISE)
 @pytest.mark.parametrize("first", [False, True], ids=["NHWC", "NCHW"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_depthwise_convolution_and_gradients(dtype: str, first: bool, name: str) -> None:
     Case(DEPTHWISE[name], dtype, first, depthwise=True).check()
 
@@ -160,6 +160,18 @@ def test_nothing_is_convolved_to_zeros(shapes: tuple[tuple[int, ...], tuple[int,
     sizes = np.array(f.shape, np.int32)
     got = run_kernel("Conv2DBackpropFilter", x, sizes, got, device=first_device(), **attrs)
     np.testing.assert_array_equal(got, np.zeros_like(f))
+
+
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_parts_of_sums_of_half_are_not_rounded(depthwise: bool) -> None:
+    # Each of the parts is beyond the range of half; their sum is not.
+    f = (3, 3, 4, 1) if depthwise else (3, 3, 4, 4)
+    case = Case(((1, 400, 300, 4), f, (1, 1), "VALID", (1, 1)), "float16", False, depthwise)
+    case.x[:] = 1
+    case.dy[:, ::2], case.dy[:, 1::2] = 4, -4
+    case.dy[:, : case.dy.shape[1] // 2] += 4
+    case.dy[:, case.dy.shape[1] // 2 :] -= 4
+    case.check()
 
 
 def test_the_same_input_gives_the_same_bits() -> None:

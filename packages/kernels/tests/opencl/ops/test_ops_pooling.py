@@ -55,7 +55,7 @@ def pooled_everywhere(
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("first", [False, True], ids=["NHWC", "NCHW"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_pooling_and_gradients(dtype: str, first: bool, name: str) -> None:
     shape, *rest = CASES[name]
     # Few distinct values, so that maxima tie.

@@ -17,6 +17,13 @@ struct GemmElement {
   int64_t real_bytes;  // in registers: half is computed as float
   int32_t lanes;       // of a vector of the CPU family
   const char* define;
+
+  // Bytes of one of several parts of a sum, and the define of kernels that write such parts, which
+  // are not rounded to half before they are added up.
+  int64_t part_bytes() const { return real_bytes; }
+  const char* part_define(int64_t parts) const {
+    return parts > 1 && bytes != real_bytes ? " -DPARTS" : "";
+  }
 };
 
 // Fails where the device lacks the type.

@@ -35,8 +35,9 @@ typedef float8 C8;
 typedef float16 C16;
 #endif
 #if defined(T_half)
-#define LOAD16(p) vload_half16(0, (global const half *)(p))
-#define STORE16(v, p) vstore_half16_rte(v, 0, (global half *)(p))
+#include "half_vectors.cl"
+#define LOAD16(p) hr_load_half16(p)
+#define STORE16(v, p) hr_store_half16(v, p)
 #elif defined(T_bfloat16)
 #define LOAD16(p) as_float16(convert_uint16(vload16(0, p)) << 16)
 static void hr_store_bfloat16(float16 v, global ushort *p) {

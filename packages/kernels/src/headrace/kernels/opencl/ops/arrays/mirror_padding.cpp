@@ -78,8 +78,9 @@ template <bool gradient> hr_code prepare_mirror(void*, hr_request* r) {
   if (hr_code code = check_mirrored(r, gradient ? y : x)) return code;
   if (hr_elements(y) == 0) return run_sequence(r, std::make_unique<Sequence>());
   const int64_t most = std::max(hr_elements(x), hr_elements(y));
-  return device_of(r).traits.is_cpu || most >= int64_t(1) << 30 ? prepare_with<int64_t>(r, gradient)
-                                                                : prepare_with<int32_t>(r, gradient);
+  return device_of(r).traits.is_cpu || most >= int64_t(1) << 30
+             ? prepare_with<int64_t>(r, gradient)
+             : prepare_with<int32_t>(r, gradient);
 }
 
 }  // namespace

@@ -68,15 +68,16 @@ constexpr auto depthwise_to_filter = prepare<Direction::to_filter, true>;
 }  // namespace
 
 HR_KERNELS = {
-    kernel("Conv2D", "T=float|double", forward),
-    kernel("_FusedConv2D", "T=float|double", forward),
-    kernel("Conv2DBackpropInput", "T=float|double", to_input).constant(0),
-    kernel("Conv2DBackpropInputV2", "T=float|double", to_input),
-    kernel("Conv2DBackpropFilter", "T=float|double", to_filter).constant(1),
-    kernel("Conv2DBackpropFilterV2", "T=float|double", to_filter),
-    kernel("DepthwiseConv2dNative", "T=float|double", depthwise_forward),
-    kernel("DepthwiseConv2dNativeBackpropInput", "T=float|double", depthwise_to_input).constant(0),
-    kernel("DepthwiseConv2dNativeBackpropFilter", "T=float|double", depthwise_to_filter)
+    kernel("Conv2D", "T=float|double|half", forward),
+    kernel("_FusedConv2D", "T=float|double|half", forward),
+    kernel("Conv2DBackpropInput", "T=float|double|half", to_input).constant(0),
+    kernel("Conv2DBackpropInputV2", "T=float|double|half", to_input),
+    kernel("Conv2DBackpropFilter", "T=float|double|half", to_filter).constant(1),
+    kernel("Conv2DBackpropFilterV2", "T=float|double|half", to_filter),
+    kernel("DepthwiseConv2dNative", "T=float|double|half", depthwise_forward),
+    kernel("DepthwiseConv2dNativeBackpropInput", "T=float|double|half", depthwise_to_input)
+        .constant(0),
+    kernel("DepthwiseConv2dNativeBackpropFilter", "T=float|double|half", depthwise_to_filter)
         .constant(1),
 };
 

@@ -44,12 +44,13 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Pl
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
   const Kernel* kernel;
   if (hr_code code = find(r, "convolution/conv_filter_cpu.cl",
-                          tile.defines(work.e) + (wants_padding(work) ? " -DINSIDE" : ""),
+                          tile.defines(work.e) + (wants_padding(work) ? " -DINSIDE" : "") +
+                              work.e.part_define(parts),
                           "filter_gradient", &kernel))
     return code;
   const Place filter = work.at.filter;
   const int64_t size = c.w.window_positions() * c.in_group * c.out_channels;
-  const Place whole = parts == 1 ? filter : s->reserve(parts * size * work.e.bytes);
+  const Place whole = parts == 1 ? filter : s->reserve(parts * size * work.e.part_bytes());
   s->add(*kernel, Grid::of(size_t(panels), size_t(tiles), size_t(c.groups * parts), 1, 1, 1), x,
          work.at.y, whole, w, int32_t(tile.rows), int32_t(parts), int32_t(part_lines));
   return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, whole, size, parts, filter, s);

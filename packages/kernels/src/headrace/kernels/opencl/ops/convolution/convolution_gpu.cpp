@@ -18,19 +18,20 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Gp
   const int64_t part_pixels = divide_up(divide_up(pixels, wanted), tile.slice) * tile.slice;
   const int64_t parts = divide_up(pixels, part_pixels);
   const Kernel* kernel;
-  if (hr_code code = find(r, "convolution/conv_filter_gpu.cl", tile.defines(work.e, aligned),
+  const std::string part = work.e.part_define(parts);
+  if (hr_code code = find(r, "convolution/conv_filter_gpu.cl", tile.defines(work.e, aligned) + part,
                           "filter_gradient", &kernel))
     return code;
   const int64_t size = m * c.out_channels;
   const Place filter = work.at.filter;
-  const Place whole = parts == 1 ? filter : s->reserve(parts * size * work.e.bytes);
+  const Place whole = parts == 1 ? filter : s->reserve(parts * size * work.e.part_bytes());
   s->add(*kernel,
          Grid::of(size_t(rows * tile.items), size_t(columns), size_t(c.groups * parts),
                   size_t(tile.items), 1, 1),
          work.at.x, work.at.y, whole, w, int32_t(parts), int32_t(part_pixels));
   if (aligned)
     s->unless_aligned({4 * work.e.bytes, "convolution/conv_filter_gpu.cl",
-                       tile.defines(work.e, false), "filter_gradient"});
+                       tile.defines(work.e, false) + part, "filter_gradient"});
   return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, whole, size, parts, filter, s);
 }
 

@@ -20,17 +20,21 @@ hr_code add_depthwise(hr_request* r, const GemmElement& e, const Convolution& c,
                                : direction == Direction::to_input ? "depthwise_to_input"
                                                                   : "depthwise_to_filter";
   const Kernel* kernel;
-  if (hr_code code = find(r, file, defines, function, &kernel)) return code;
+  auto find_with = [&](const char* more) {
+    return find(r, file, defines + more, function, &kernel);
+  };
   constexpr size_t kItems = 64;  // of a work-group of the GPU family
   const int64_t lines = c.w.batch * c.w.out[0];
   auto grid = [&](int64_t cpu_lines, int64_t elements) {
     return cpu ? Grid::of(size_t(cpu_lines), 1) : Grid::of(size_t(elements), kItems);
   };
   if (direction == Direction::forward) {
+    if (hr_code code = find_with("")) return code;
     s->add(*kernel, grid(lines, lines * c.w.out[1] * c.out_channels), at.x, at.filter, at.y, w);
     return HR_OK;
   }
   if (direction == Direction::to_input) {
+    if (hr_code code = find_with("")) return code;
     const int64_t x_lines = c.w.batch * c.w.in[0];
     s->add(*kernel, grid(x_lines, x_lines * c.w.in[1] * c.w.channels), at.filter, at.y, at.x, w);
     return HR_OK;
@@ -41,7 +45,8 @@ hr_code add_depthwise(hr_request* r, const GemmElement& e, const Convolution& c,
       cpu ? divide_up(c.out_channels, kVectors * e.lanes) : divide_up(size, int64_t(kItems) * 8);
   const int64_t wanted = parts_of(device_of(r), blocks, lines, 4);
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
-  const Place whole = parts == 1 ? at.filter : s->reserve(parts * size * e.bytes);
+  if (hr_code code = find_with(e.part_define(parts))) return code;
+  const Place whole = parts == 1 ? at.filter : s->reserve(parts * size * e.part_bytes());
   s->add(*kernel,
          cpu ? Grid::of(size_t(blocks), size_t(parts), 1, 1)
              : Grid::of(size_t(size), size_t(parts), kItems, 1),

@@ -83,12 +83,12 @@ template <Kind kind, int first_vector = 0> hr_code prepare(void*, hr_request* r)
 }  // namespace
 
 HR_KERNELS = {
-    kernel("MaxPool", "T=float|double", prepare<Kind::max>),
-    kernel("MaxPoolV2", "T=float|double", prepare<Kind::max, 1>).constant(1, 2),
-    kernel("MaxPoolGrad", "T=float|double", prepare<Kind::max_gradient>),
-    kernel("MaxPoolGradV2", "T=float|double", prepare<Kind::max_gradient, 3>).constant(3, 4),
-    kernel("AvgPool", "T=float|double", prepare<Kind::average>),
-    kernel("AvgPoolGrad", "T=float|double", prepare<Kind::average_gradient>).constant(0),
+    kernel("MaxPool", "T=float|double|half", prepare<Kind::max>),
+    kernel("MaxPoolV2", "T=float|double|half", prepare<Kind::max, 1>).constant(1, 2),
+    kernel("MaxPoolGrad", "T=float|double|half", prepare<Kind::max_gradient>),
+    kernel("MaxPoolGradV2", "T=float|double|half", prepare<Kind::max_gradient, 3>).constant(3, 4),
+    kernel("AvgPool", "T=float|double|half", prepare<Kind::average>),
+    kernel("AvgPoolGrad", "T=float|double|half", prepare<Kind::average_gradient>).constant(0),
 };
 
 }  // namespace hr::cl

@@ -17,10 +17,10 @@ struct Rows {
 
 const Kernel* top_kernel(hr_request* r, const std::string& more, const char* function,
                          std::string* error) {
-  return find_kernel(device_of(r), "top_k.cl",
-                     value_option(r->inputs[0]->dtype) +
-                         " -DI=" + storage_type(r->outputs[1]->dtype) + more,
-                     function, error);
+  return find_kernel(
+      device_of(r), "top_k.cl",
+      value_option(r->inputs[0]->dtype) + " -DI=" + storage_type(r->outputs[1]->dtype) + more,
+      function, error);
 }
 
 // On a processor: an item for each row, with a heap of the k first ones.

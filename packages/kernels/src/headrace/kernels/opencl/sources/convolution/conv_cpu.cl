@@ -41,7 +41,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void convolve(
   __local int distance[KC];
 #else
   __local tap taps[TAPS];
-  __local T zeros[KC] __attribute__((aligned(64)));
+  __local real zeros[KC] __attribute__((aligned(64)));
   for (int q = 0; q < KC; ++q) zeros[q] = 0;
 #endif
 #ifdef TO_INPUT

@@ -11,11 +11,11 @@
 
 // Grid: column panels, row tiles, groups times parts of the lines of y.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void filter_gradient(
-    HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filter), window w, int rows, int parts,
+    HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(R, all_filter), window w, int rows, int parts,
     int part_lines) {
   HR_INPUT(T, all_x);
   HR_INPUT(T, all_y);
-  HR_OUTPUT(T, all_filter);
+  HR_OUTPUT(R, all_filter);
   __local real panel[KC * NR] __attribute__((aligned(64)));
   __local real sums[MC * NR] __attribute__((aligned(64)));
   __local long at_pixel[KC];
@@ -46,7 +46,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void filter_gradient(
   const int x0 = (max(0, -tap_x) + w.stride_w - 1) / w.stride_w;
   const int x1 = min(w.out_w, (w.in_w - tap_x + w.stride_w - 1) / w.stride_w);
 #endif
-  pointer result = all_filter +
+  result_pointer tile = all_filter +
                    ((long)part * w.size_h * w.size_w * w.depth + first_row) * w.out_pitch +
                    group * w.columns + j0;
   const epilogue e = EPILOGUE_OF(0);
@@ -89,9 +89,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void filter_gradient(
       }
       MULTIPLY(&sum, at, n, panel, OF_PIXEL)
       if (last) {
-        pointer to[MR];
+        result_pointer to[MR];
 #pragma unroll
-        for (int r = 0; r < MR; ++r) to[r] = result + (long)(i + r) * w.out_pitch;
+        for (int r = 0; r < MR; ++r) to[r] = tile + (long)(i + r) * w.out_pitch;
         store_block(&sum, sums + i * NR, first, count - i, width, to, &e);
       } else {
         keep(&sum, sums + i * NR, first);

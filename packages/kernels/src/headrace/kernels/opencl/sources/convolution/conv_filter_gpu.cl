@@ -80,11 +80,11 @@ static inline void advance_b(operand* o) { o->b_k += TK; }
 #include "gemm/gpu_multiply.cl"
 
 // Grid: tiles of (tap, channel), tiles of columns, groups times parts of the pixels of y.
-TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(T, all_filter), window w,
+TILED void filter_gradient(HR_IN(T, all_x), HR_IN(T, all_y), HR_OUT(R, all_filter), window w,
                            int parts, int part_pixels) {
   HR_INPUT(T, all_x);
   HR_INPUT(T, all_y);
-  HR_OUTPUT(T, all_filter);
+  HR_OUTPUT(R, all_filter);
   LOCAL_SLICES;
   const int group = get_group_id(2) / parts, part = get_group_id(2) % parts;
   const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;

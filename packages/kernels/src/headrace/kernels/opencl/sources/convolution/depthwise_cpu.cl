@@ -152,16 +152,16 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void depthwise_to_input(
 // The gradient of the filter from part_lines lines of y, to part number get_group_id(1).
 // Grid: blocks of VECTORS * LANES channels of y, parts.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void depthwise_to_filter(
-    HR_IN(T, x), HR_IN(T, y), HR_OUT(T, filter), window w, int part_lines) {
+    HR_IN(T, x), HR_IN(T, y), HR_OUT(R, filter), window w, int part_lines) {
   HR_INPUT(T, x);
   HR_INPUT(T, y);
-  HR_OUTPUT(T, filter);
+  HR_OUTPUT(R, filter);
   __local real sums[TAPS * VECTORS * LANES] __attribute__((aligned(64)));
   const int j0 = get_group_id(0) * VECTORS * LANES;
   const int j1 = min(w.out_pitch, j0 + VECTORS * LANES);
   const int begin = get_group_id(1) * part_lines, end = min(w.batch * w.out_h, begin + part_lines);
   const int all = w.size_h * w.size_w, step = w.stride_w * w.in_pitch;
-  pointer to = filter + (long)get_group_id(1) * all * w.out_pitch;
+  result_pointer to = filter + (long)get_group_id(1) * all * w.out_pitch;
   for (int first = 0; first < all; first += TAPS) {
     const int taps = min(TAPS, all - first);
     for (int i = 0; i < taps * VECTORS; ++i) VECTOR(sums + i * LANES) = (vec)(0);
@@ -200,8 +200,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void depthwise_to_filter
     }
     for (int t = 0; t < taps; ++t) {
       for (int j = j0; j < j1; j += LANES)
-        store_lanes(VECTOR(sums + t * VECTORS * LANES + (j - j0)),
-                    to + ((long)(first + t) * w.out_pitch + j), w.out_pitch - j);
+        store_results(VECTOR(sums + t * VECTORS * LANES + (j - j0)),
+                      to + ((long)(first + t) * w.out_pitch + j), w.out_pitch - j);
     }
   }
 }

@@ -63,11 +63,11 @@ ITEMWISE void depthwise_to_input(HR_IN(T, filter), HR_IN(T, y), HR_OUT(T, x), wi
 
 // The gradient of the filter from part_lines lines of y, to part number get_global_id(1).
 // Grid: elements of the filter, parts.
-ITEMWISE void depthwise_to_filter(HR_IN(T, x), HR_IN(T, y), HR_OUT(T, filter), window w,
+ITEMWISE void depthwise_to_filter(HR_IN(T, x), HR_IN(T, y), HR_OUT(R, filter), window w,
                                   int part_lines) {
   HR_INPUT(T, x);
   HR_INPUT(T, y);
-  HR_OUTPUT(T, filter);
+  HR_OUTPUT(R, filter);
   const int i = get_global_id(0), size = w.size_h * w.size_w * w.out_pitch;
   if (i >= size) return;
   const int j = i % w.out_pitch, tap = i / w.out_pitch;
@@ -88,5 +88,5 @@ ITEMWISE void depthwise_to_filter(HR_IN(T, x), HR_IN(T, y), HR_OUT(T, filter), w
                   (real)LOAD1(grad, (long)ox * w.out_pitch), sum);
     }
   }
-  STORE1(sum, filter, (long)get_global_id(1) * size + i);
+  STORE1_RESULT(sum, filter, (long)get_global_id(1) * size + i);
 }

@@ -15,13 +15,14 @@ typedef double8 vec;
 #define LOAD1(p, i) ((p)[i])
 #define STORE1(x, p, i) ((p)[i] = (x))
 #elif defined(T_HALF)  // half in memory, float in registers and scratch
+#include "half_vectors.cl"
 typedef half T;
 typedef float real;
 typedef float16 vec;
 #define LANES 16
-#define LOAD(p) vload_half16(0, p)
+#define LOAD(p) hr_load_half16((global const ushort*)(p))
 #define VLOAD_REAL(p) vload16(0, p)
-#define STORE(v, p) vstore_half16(v, 0, p)
+#define STORE(v, p) hr_store_half16(v, (global ushort*)(p))
 #define LOAD1(p, i) vload_half(i, p)
 #define STORE1(x, p, i) vstore_half(x, i, p)
 #else
@@ -34,6 +35,17 @@ typedef float16 vec;
 #define STORE(v, p) vstore16(v, 0, p)
 #define LOAD1(p, i) ((p)[i])
 #define STORE1(x, p, i) ((p)[i] = (x))
+#endif
+
+// What a product writes: T, or, if it is one of several parts that are added up, real (PARTS).
+#if defined(T_HALF) && defined(PARTS)
+typedef real R;
+#define STORE_RESULT(v, p) vstore16(v, 0, p)
+#define STORE1_RESULT(x, p, i) ((p)[i] = (x))
+#else
+typedef T R;
+#define STORE_RESULT(v, p) STORE(v, p)
+#define STORE1_RESULT(x, p, i) STORE1(x, p, i)
 #endif
 
 #ifndef MR
@@ -52,6 +64,7 @@ typedef float16 vec;
 
 typedef __global T* pointer;
 typedef __global const T* reader;
+typedef __global R* result_pointer;
 typedef __local real* scratch;
 #define VECTOR(p) (*(__local vec*)(p))
 
@@ -193,7 +206,7 @@ static inline vec finish(vec value, const epilogue* e, int at, int n) {
 // Writes the rows of a finished block: what is in scratch is added unless it is the first part, and
 // the first n rows go to to[], `width` columns of each.
 static inline void store_block(const block* sum, scratch sums, bool first, int n, int width,
-                               const pointer* to, const epilogue* e) {
+                               const result_pointer* to, const epilogue* e) {
 #pragma unroll
   for (int r = 0; r < MR; ++r) {
     if (r < n) {
@@ -202,11 +215,11 @@ static inline void store_block(const block* sum, scratch sums, bool first, int n
         scratch at = sums + r * NR + v * LANES;
         const vec whole = first ? sum->at[r][v] : VECTOR(at) + sum->at[r][v];
         const vec value = finish(whole, e, v * LANES, width - v * LANES);
-        if (width == NR) STORE(value, to[r] + v * LANES);
+        if (width == NR) STORE_RESULT(value, to[r] + v * LANES);
         else VECTOR(at) = value;
       }
       if (width < NR) {
-        for (int j = 0; j < width; ++j) STORE1(sums[r * NR + j], to[r], j);
+        for (int j = 0; j < width; ++j) STORE1_RESULT(sums[r * NR + j], to[r], j);
       }
     }
   }

@@ -26,5 +26,16 @@ typedef float4 real4;
 #define STORE4(x, p) (*(global float4*)(p) = (x))
 #endif
 
+// What a product writes: T, or, if it is one of several parts that are added up, real (PARTS).
+#if defined(T_HALF) && defined(PARTS)
+typedef real R;
+#define STORE1_RESULT(x, p, i) ((p)[i] = (x))
+#define STORE4_RESULT(x, p) (*(global real4*)(p) = (x))
+#else
+typedef T R;
+#define STORE1_RESULT(x, p, i) STORE1(x, p, i)
+#define STORE4_RESULT(x, p) STORE4(x, p)
+#endif
+
 typedef global const T* reader;
-typedef global T* writer;
+typedef global R* writer;

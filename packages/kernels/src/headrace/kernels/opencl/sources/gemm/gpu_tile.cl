@@ -102,12 +102,12 @@ static inline void store_four(real4 v, writer row, int column, int columns, cons
 #endif
   v = ACTIVATE(v, real4);
 #if ALIGNED
-  if (column < columns) STORE4(v, row + column);
+  if (column < columns) STORE4_RESULT(v, row + column);
 #else
-  if (column + 0 < columns) STORE1(v.s0, row, column + 0);
-  if (column + 1 < columns) STORE1(v.s1, row, column + 1);
-  if (column + 2 < columns) STORE1(v.s2, row, column + 2);
-  if (column + 3 < columns) STORE1(v.s3, row, column + 3);
+  if (column + 0 < columns) STORE1_RESULT(v.s0, row, column + 0);
+  if (column + 1 < columns) STORE1_RESULT(v.s1, row, column + 1);
+  if (column + 2 < columns) STORE1_RESULT(v.s2, row, column + 2);
+  if (column + 3 < columns) STORE1_RESULT(v.s3, row, column + 3);
 #endif
 }
 
