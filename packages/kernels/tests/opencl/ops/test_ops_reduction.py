@@ -131,6 +131,17 @@ def test_the_first_of_equal_extremes_counts(device: Device) -> None:
         assert run_kernel("ArgMax", x, np.int32(0), device=device) == n // 2
 
 
+@pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_is_not_a_number_is_no_extreme(device: Device, op: str, axis: int) -> None:
+    specials = np.float32([np.nan, np.inf, -np.inf, -0.0, 0.0, 1, np.nan])
+    for shape in ((7, 5), (40, 300), (300, 40), (2, 3000), (3000, 2)):
+        x = specials[np.random.default_rng(0).integers(0, 7, shape)]
+        x[0] = np.nan
+        assert_as_cpu(device, op, x, np.int32(axis))
+        assert_as_cpu(device, op, x.astype(np.float16), np.int32(axis))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
 @pytest.mark.parametrize(
     "rows, n, k",
