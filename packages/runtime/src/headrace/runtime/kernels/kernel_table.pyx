@@ -40,7 +40,7 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
                                        cbool allow_python)
         const vector[KernelRegistration]* registrations(const string& op)
         ordered_set[string] device_types()
-        const ordered_set[string]& accelerator_types()
+        cbool is_accelerator_type(const string& type)
         const vector[ListDevices]& device_lists()
         cbool claim(const string& type, ListDevices devices)
         void add_for_every_device(const hr_kernel* kernels, int32_t n) except +
@@ -80,7 +80,7 @@ cdef void add_for_every_device(const hr_kernel* kernels, int32_t n) noexcept:
 
 
 cdef bint is_accelerator_type(const string& type) noexcept nogil:
-    return registry.accelerator_types().count(type) != 0
+    return registry.is_accelerator_type(type)
 
 
 cdef vector[hr_device*] found_devices() except *:
