@@ -3,7 +3,10 @@
  * The memory is mapped twice. `allocate` returns addresses of the first mapping, where any access
  * is a fault; the thread of the stream uses the second. Memory is full of kPoison, a NaN of every
  * float type, before its first use and after its release, in the order of the stream. Memory that
- * was written in between, or behind the end of an allocation, is an error of the device. */
+ * was written in between, or behind the end of an allocation, is an error of the device.
+ *
+ * Copies to the host run on a thread of their own, after what was enqueued before them, and beside
+ * what was enqueued later. */
 #define _GNU_SOURCE
 #include "fake_device.h"
 
@@ -20,6 +23,12 @@
 static const uint16_t kPoison = 0x7ff7;
 enum { kMostDevices = 8, kAlignment = 256 };
 
+/* Work in order. */
+typedef struct {
+  Work *first, *last;
+  int64_t enqueued, ended; /* numbers of work */
+} Queue;
+
 struct FakeDevice {
   hr_device abi; /* first: an hr_device is a FakeDevice */
   char description[kHolder];
@@ -31,8 +40,8 @@ struct FakeDevice {
   pthread_cond_t changed;
   Blocks blocks;
 
-  Work *first, *last;
-  int64_t enqueued, flushed; /* numbers of work */
+  Queue stream, copies; /* all work but copies to the host, and these */
+  int64_t flushed;      /* the number of work in the stream */
   int32_t running, waits_for_flush;
   int64_t latency_ns;
   uint64_t random; /* the state of the generator; 0: the latency is fixed */
@@ -40,7 +49,7 @@ struct FakeDevice {
   int32_t copy_fails_late, launch_fails_late;
   FakeCounts counts;
 
-  /* The first error since the last notify. Of the thread of the stream only. */
+  /* The first error since the last notify. */
   hr_code error;
   char message[1024];
 };
@@ -60,9 +69,12 @@ void* fake_calloc(size_t n, size_t size) {
 }
 
 void fake_keep_error(FakeDevice* d, hr_code code, const char* message) {
-  if (d->error) return;
-  d->error = code;
-  snprintf(d->message, sizeof d->message, "%s", message);
+  pthread_mutex_lock(&d->lock);
+  if (!d->error) {
+    d->error = code;
+    snprintf(d->message, sizeof d->message, "%s", message);
+  }
+  pthread_mutex_unlock(&d->lock);
 }
 
 /* ---- the stream ------------------------------------------------------------------- */
@@ -81,21 +93,42 @@ static void run_work(FakeDevice* d, Work* work) {
   work->end(d, work);
 }
 
-static void* run_stream(void* argument) {
-  FakeDevice* d = argument;
+/* Whether the first work of a queue may run. The lock is held. */
+static int32_t may_run(const FakeDevice* d, const Queue* queue) {
+  if (!queue->first) return 0;
+  if (queue == &d->copies) return d->stream.ended >= queue->first->after;
+  return !d->waits_for_flush || queue->first->number <= d->flushed;
+}
+
+static void run_queue(FakeDevice* d, Queue* queue) {
   pthread_mutex_lock(&d->lock);
   for (;;) {
-    while (!d->first || (d->waits_for_flush && d->first->number > d->flushed))
-      pthread_cond_wait(&d->changed, &d->lock);
-    Work* work = d->first;
-    d->first = work->next;
-    if (!d->first) d->last = NULL;
+    while (!may_run(d, queue)) pthread_cond_wait(&d->changed, &d->lock);
+    Work* work = queue->first;
+    queue->first = work->next;
+    if (!queue->first) queue->last = NULL;
     pthread_mutex_unlock(&d->lock);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &work->due, NULL);
     run_work(d, work);
     pthread_mutex_lock(&d->lock);
+    ++queue->ended;
+    pthread_cond_broadcast(&d->changed);
   }
+}
+
+static void* run_stream(void* device) {
+  run_queue(device, &((FakeDevice*)device)->stream);
   return NULL;
+}
+static void* run_copies(void* device) {
+  run_queue(device, &((FakeDevice*)device)->copies);
+  return NULL;
+}
+
+static void start_thread(FakeDevice* d, void* (*run)(void*)) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run, d)) abort();
+  pthread_detach(thread);
 }
 
 static int64_t draw_latency(FakeDevice* d) {
@@ -107,30 +140,34 @@ static int64_t draw_latency(FakeDevice* d) {
 }
 
 /* The lock is held. */
-static void enqueue(FakeDevice* d, Work* work, int64_t latency_ns) {
+static void enqueue_in(FakeDevice* d, Queue* queue, Work* work, int64_t latency_ns) {
   clock_gettime(CLOCK_MONOTONIC, &work->due);
   const int64_t ns = work->due.tv_nsec + latency_ns;
   work->due.tv_sec += ns / 1000000000;
   work->due.tv_nsec = ns % 1000000000;
-  work->number = ++d->enqueued;
+  work->number = ++queue->enqueued;
+  work->after = d->stream.enqueued;
   work->next = NULL;
   if (work->profile) work->entry = work->profile->entry;
-  if (d->last) d->last->next = work;
-  else d->first = work;
-  d->last = work;
+  if (queue->last) queue->last->next = work;
+  else queue->first = work;
+  queue->last = work;
   if (!d->running) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run_stream, d)) abort();
-    pthread_detach(thread);
+    start_thread(d, run_stream);
+    start_thread(d, run_copies);
     d->running = 1;
   }
-  pthread_cond_signal(&d->changed);
+  pthread_cond_broadcast(&d->changed);
+}
+
+static void enqueue(FakeDevice* d, Work* work, int64_t latency_ns) {
+  enqueue_in(d, &d->stream, work, latency_ns);
 }
 
 /* The lock is held. */
 static void flush_all(FakeDevice* d) {
-  d->flushed = d->enqueued;
-  pthread_cond_signal(&d->changed);
+  d->flushed = d->stream.enqueued;
+  pthread_cond_broadcast(&d->changed);
 }
 
 static void flush(hr_device* device) {
@@ -164,26 +201,33 @@ typedef struct {
   Work work;
   hr_device_done done;
   void* argument;
+  int64_t copies; /* to the host, that end before it */
 } Notice;
 
 static void end_notice(FakeDevice* d, Work* work) {
   Notice* notice = (Notice*)work;
+  char message[sizeof d->message];
+  pthread_mutex_lock(&d->lock);
+  while (d->copies.ended < notice->copies) pthread_cond_wait(&d->changed, &d->lock);
   const hr_code code = d->error;
+  snprintf(message, sizeof message, "%s", code ? d->message : "");
   d->error = HR_OK;
-  notice->done(notice->argument, code, code ? d->message : "");
+  pthread_mutex_unlock(&d->lock);
+  notice->done(notice->argument, code, message);
   free(notice);
 }
 
 static void notify(hr_device* device, hr_device_done done, void* argument) {
   FakeDevice* d = fake(device);
   Notice* notice = fake_calloc(1, sizeof *notice);
-  *notice = (Notice){{.end = end_notice}, done, argument};
+  *notice = (Notice){{.end = end_notice}, done, argument, 0};
   if (is_lost) {
     free(notice);
     done(argument, HR_UNAVAILABLE, "fake device: this process is a fork");
     return;
   }
   pthread_mutex_lock(&d->lock);
+  notice->copies = d->copies.enqueued;
   enqueue(d, &notice->work, 0);
   flush_all(d);
   pthread_mutex_unlock(&d->lock);
@@ -351,11 +395,18 @@ static void run_copy(FakeDevice* d, Work* work) {
 
 static void end_copy(FakeDevice* d, Work* work) {
   Copy* copy = (Copy*)work;
-  if (copy->done && copy->fails)
-    copy->done(copy->argument, HR_INTERNAL, "fake device: a copy failed");
-  else if (copy->done && copy->out && d->error) /* the bytes are those of failed work */
-    copy->done(copy->argument, d->error, d->message);
-  else if (copy->done) copy->done(copy->argument, HR_OK, "");
+  char message[sizeof d->message] = "";
+  hr_code code = HR_OK;
+  if (copy->fails) {
+    code = HR_INTERNAL;
+    snprintf(message, sizeof message, "fake device: a copy failed");
+  } else if (copy->out) { /* the bytes may be those of failed work */
+    pthread_mutex_lock(&d->lock);
+    code = d->error;
+    if (code) snprintf(message, sizeof message, "%s", d->message);
+    pthread_mutex_unlock(&d->lock);
+  }
+  if (copy->done) copy->done(copy->argument, code, message);
   free(copy->staged);
   free(copy);
 }
@@ -380,7 +431,7 @@ static int32_t enqueue_copy(FakeDevice* d, Copy wanted, hr_profile* profile, con
   copy->fails = fails;
   copy->work =
       (Work){.run = run_copy, .end = end_copy, .profile = profile, .what = what, .bytes = bytes};
-  enqueue(d, &copy->work, draw_latency(d));
+  enqueue_in(d, copy->out ? &d->copies : &d->stream, &copy->work, draw_latency(d));
   return HR_OK;
 }
 
@@ -501,6 +552,8 @@ static void unlock_all(void) {
 }
 static void begin_child(void) {
   is_lost = 1;
+  /* A broadcast would wait for threads that the child does not have. */
+  for (int32_t i = 0; i < n_devices; ++i) pthread_cond_init(&devices[i]->changed, NULL);
   unlock_all();
 }
 
@@ -528,7 +581,7 @@ void fake_wait_for_flush(hr_device* device, int32_t wait) {
   FakeDevice* d = fake(device);
   pthread_mutex_lock(&d->lock);
   d->waits_for_flush = wait;
-  pthread_cond_signal(&d->changed);
+  pthread_cond_broadcast(&d->changed);
   pthread_mutex_unlock(&d->lock);
 }
 

@@ -50,7 +50,8 @@ typedef struct Work {
   void (*run)(FakeDevice*, struct Work*); /* on the thread of the stream */
   void (*end)(FakeDevice*, struct Work*); /* afterwards; frees it */
   struct timespec due;
-  int64_t number;
+  int64_t number; /* in its queue */
+  int64_t after;  /* of a copy to the host: the number of the work before it in the stream */
   hr_profile* profile;
   int32_t entry; /* of the profile, when the work was enqueued */
   const char* what;
@@ -62,7 +63,7 @@ void fake_enqueue_launch(hr_device*, Work*);
 /* Whether the next launch is to fail: not at all, at once, or when it runs. */
 enum { FAKE_WORKS = 0, FAKE_FAILS = 1, FAKE_FAILS_LATE = 2 };
 int32_t fake_next_launch(hr_device*);
-/* Keeps the first error until a notify reports it. On the thread of the stream only. */
+/* Keeps the first error until a notify reports it. */
 void fake_keep_error(FakeDevice*, hr_code, const char* message);
 /* Where the device's thread finds memory of the device; null if the range is not in one living
  * allocation. */

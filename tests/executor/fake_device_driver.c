@@ -427,6 +427,7 @@ static void* work(void* argument) {
     const int64_t n = 1 + rand_r(&worker->seed) % 5000;
     const float value = (float)(rand_r(&worker->seed) % 100);
     float *a = new_array(d, n, value), *b = d->allocate(d, n * 4, "work");
+    float* c = d->allocate(d, n * 4, "beside");
     CHECK(!call(d, &kernels[0], a, 1, b, n, 1));
     d->release(d, a);
     a = d->allocate(d, n * 4, "again");
@@ -435,8 +436,11 @@ static void* work(void* argument) {
     Wait wait;
     start_wait(&wait);
     CHECK(!d->copy_out(d, found, a, n * 4, NULL, done, &wait));
-    d->release(d, a); /* in order of the stream: after the copy */
+    /* Beside the copy, which reads a. */
+    CHECK(!call(d, &kernels[0], a, 1, c, n, 1));
     CHECK(!end_wait(&wait));
+    d->release(d, a);
+    d->release(d, c);
     for (int64_t j = 0; j < n; ++j) CHECK(found[j] == value + 1001);
   }
   free(found);

@@ -15,7 +15,8 @@ enum { kMostSlots = 4, kText = 256 };
 typedef struct {
   int32_t references;
   const hr_kernel* kernel;
-  void* state; /* the kernel's own */
+  hr_node* node; /* of the session, which outlives what is enqueued */
+  void* state;   /* the kernel's own */
   char label[kText];
   int32_t n_inputs, n_outputs;
   int32_t n_slots; /* leading inputs that are variables */
@@ -29,6 +30,7 @@ typedef struct {
   void* plan; /* the kernel's own */
   void (*destroy)(void* plan);
   int64_t workspace;
+  int32_t by_data; /* made again at each launch, when the values in host memory are known */
 } Plan;
 
 typedef struct {
@@ -165,6 +167,7 @@ static hr_code create_state(const hr_kernel* kernel, uint64_t host_arguments, hr
   State* state = fake_calloc(1, sizeof *state);
   state->references = 1;
   state->kernel = kernel;
+  state->node = node;
   state->n_inputs = node->n_inputs;
   state->n_outputs = node->n_outputs;
   state->in_host = fake_calloc((size_t)node->n_inputs, 1);
@@ -187,27 +190,25 @@ static hr_code create_state(const hr_kernel* kernel, uint64_t host_arguments, hr
   return HR_OK;
 }
 
-static hr_code prepare(void* pointer, hr_request* request) {
-  State* state = pointer;
+/* What the kernel of host memory plans; `request` gets it. */
+static hr_code plan_on_host(State* state, hr_request* request) {
   hr_device* const device = request->device;
   const int32_t threads = request->threads;
   const uint64_t private_layout = request->private_layout;
   request->device = NULL;
   request->threads = 1;
   request->private_layout = 0;
-  hr_code code = state->kernel->prepare ? state->kernel->prepare(state->state, request) : HR_OK;
+  const hr_code code =
+      state->kernel->prepare ? state->kernel->prepare(state->state, request) : HR_OK;
   request->device = device;
   request->threads = threads;
   request->private_layout = private_layout;
-  if (!code && request->shape_depends_on_data)
-    code = hr_request_fail(request, HR_UNIMPLEMENTED,
-                           "the shape of an output depends on data, which %s does not support",
-                           device ? device->description : "the fake device");
-  if (code) {
-    if (request->plan && request->destroy_plan) request->destroy_plan(request->plan);
-    request->plan = NULL;
-    return code;
-  }
+  if (code && request->plan && request->destroy_plan) request->destroy_plan(request->plan);
+  if (code) request->plan = NULL;
+  return code;
+}
+
+static Plan* make_plan(State* state, const hr_request* request) {
   Plan* plan = fake_calloc(1, sizeof *plan);
   plan->references = 1;
   plan->state = state;
@@ -216,10 +217,66 @@ static hr_code prepare(void* pointer, hr_request* request) {
   plan->plan = request->plan;
   plan->destroy = request->destroy_plan;
   plan->workspace = (int64_t)request->workspace;
+  return plan;
+}
+
+static hr_code prepare(void* pointer, hr_request* request) {
+  State* state = pointer;
+  hr_code code = plan_on_host(state, request);
+  if (code) return code;
+  Plan* plan = make_plan(state, request);
+  plan->by_data = request->shape_depends_on_data;
+  if (plan->by_data) plan->workspace = 0;
+  request->workspace = (size_t)plan->workspace;
   request->compute = NULL;
   request->plan = plan;
   request->destroy_plan = drop_plan;
   return HR_OK;
+}
+
+/* Plans again with the values of inputs in host memory, and allocates the outputs. */
+static hr_code plan_now(hr_ctx* ctx, const Plan* planned, const hr_tensor* const* inputs,
+                        hr_tensor* const* outputs, Plan** made) {
+  State* state = planned->state;
+  hr_tensor* known = fake_calloc((size_t)state->n_inputs, sizeof *known);
+  const hr_tensor** pointers = fake_calloc((size_t)state->n_inputs, sizeof *pointers);
+  for (int32_t i = 0; i < state->n_inputs; ++i) {
+    known[i] = *inputs[i];
+    if (!state->in_host[i]) known[i].data = NULL;
+    pointers[i] = known + i;
+  }
+  hr_request request = {.size = sizeof request,
+                        .node = state->node,
+                        .inputs = pointers,
+                        .outputs = outputs,
+                        .device = ctx->device};
+  hr_code code = plan_on_host(state, &request);
+  if (code) {
+    /* What prepare says is for its caller. The kernel itself says the same to a step, before it
+     * wants memory, which it does not get here. */
+    Context own = {.ctx = {.size = sizeof(hr_ctx),
+                           .threads = 1,
+                           .api = &launch_api,
+                           .cancelled = &never_cancelled,
+                           .step = ctx->step}};
+    fake_call_kernel(planned->compute, &own.ctx, state->state, planned->plan, pointers, outputs,
+                     NULL);
+    code = hr_ctx_fail(ctx, code, "%s", own.message);
+  }
+  free(known);
+  free(pointers);
+  if (code) return code;
+  Plan* plan = make_plan(state, &request);
+  if (request.shape_depends_on_data || plan->workspace)
+    code = hr_ctx_fail(ctx, HR_UNIMPLEMENTED,
+                       "%s: the shape of an output depends on data on the device, which %s does "
+                       "not support",
+                       state->label, ctx->device->description);
+  for (int32_t i = 0; i < state->n_outputs && !code; ++i)
+    code = ctx->api->allocate(ctx, outputs[i]);
+  if (code) drop_plan(plan);
+  else *made = plan;
+  return code;
 }
 
 /* ---- launches ---------------------------------------------------------------------- */
@@ -325,8 +382,10 @@ static hr_code compute(hr_ctx* ctx, void* unused, void* pointer, const hr_tensor
   if (how == FAKE_FAILS)
     return hr_ctx_fail(ctx, HR_INTERNAL, "%s: fake device: a launch failed", state->label);
   const size_t n = (size_t)(state->n_inputs + state->n_outputs);
+  hr_code code;
+  if (!plan->by_data) keep(&plan->references);
+  else if ((code = plan_now(ctx, plan, inputs, outputs, &plan))) return code;
   Launch* launch = fake_calloc(1, sizeof *launch);
-  keep(&plan->references);
   launch->plan = plan;
   launch->fails = how == FAKE_FAILS_LATE;
   launch->work.run = run_launch;
@@ -341,7 +400,7 @@ static hr_code compute(hr_ctx* ctx, void* unused, void* pointer, const hr_tensor
   launch->tensors = fake_calloc(n, sizeof *launch->tensors);
   launch->pointers = fake_calloc(n, sizeof *launch->pointers);
   for (size_t i = 0; i < n; ++i) launch->pointers[i] = launch->tensors + i;
-  hr_code code = take_inputs(ctx, launch, inputs);
+  code = take_inputs(ctx, launch, inputs);
   for (int32_t i = 0; i < state->n_outputs && !code; ++i) {
     hr_tensor* mine = launch->tensors + state->n_inputs + i;
     *mine = *outputs[i];

@@ -20,8 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_backends import InAGraph
 from programs_over_tasks import nested_loops
+from random_device_graphs import RandomGraph
 from random_programs import Program, programs, run
-from worker_steps import scattered
+from worker_steps import TASKS, Tasks, scattered
 
 import headrace.graph as hr
 from headrace.formats import errors
@@ -244,12 +245,77 @@ def test_sessions_that_share_a_variable_move_it_between_memories() -> None:
             assert session.run(loss, fed) < before
 
 
+def test_random_graphs_over_tasks_with_devices_of_their_own(devices: list[FakeDevice]) -> None:
+    """The tasks share the devices here; a traced step has the lanes of its devices."""
+    places = [f"{task}/device:{name}" for task in TASKS for name in ("CPU:0", "GPU:0", "GPU:1")]
+    traces: list[bytes] = []
+    for seed in range(8):
+        made = RandomGraph(seed)
+        fetches, feeds = made.step()
+        values = [name for name in fetches if ":" in name]
+        targets = [name for name in fetches if ":" not in name]
+        with hr.Session(graph=made.graph, config=ON_CPU) as cpu:
+            cpu.run(made.init)
+            expected = cpu.run([*values, *targets], feeds)[: len(values)] + cpu.run(made.reads)
+        placed = made.placed(seed, places).as_graph_def()
+        tasks = Tasks(placed, SOFT.SerializeToString(), places)
+        try:
+            tasks.run([], {}, [made.init])
+            got = tasks.run(values, feeds, targets, traces) + tasks.run(made.reads, {})
+        finally:
+            tasks.close()
+        for one, other in zip(got, expected, strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+    lanes = {
+        device.device
+        for trace in traces
+        for device in hr.RunMetadata.FromString(trace).step_stats.dev_stats
+    }
+    assert any(lane.endswith("GPU:0/stream:all") for lane in lanes), lanes
+
+
 # ---- devices of a session ---------------------------------------------------------------------
 
 
 def names(config: hr.ConfigProto) -> list[str]:
     with hr.Session(config=config) as session:
         return [device.name.rpartition("device:")[2] for device in session.list_devices()]
+
+
+def test_a_window_of_fed_bounds_is_planned_once_for_each_length() -> None:
+    value = np.arange(120, dtype=np.float32).reshape(6, 5, 4)
+    begin, length = hr.placeholder(hr.int32, []), hr.placeholder(hr.int32, [])
+    with hr.device("/gpu:0"):
+        window = hr.constant(value)[begin : begin + length]
+        loss = hr.reduce_sum(window * 2.0, 0)
+        slope = hr.gradients(loss, window)[0]
+    with hr.Session(config=SOFT) as session:
+        for k in range(4):
+            for n in (1, 2):
+                got, ones = session.run([loss, slope], {begin: k, length: n})
+                np.testing.assert_array_equal(got, value[k : k + n].sum(0) * 2)
+                np.testing.assert_array_equal(ones, np.full((n, 5, 4), 2, np.float32))
+        plans = session.explain([loss, slope], [begin, length]).count("specialisation for")
+        assert plans <= 6, session.explain([loss, slope], [begin, length])
+        with pytest.raises(errors.InvalidArgumentError, match="Expected size"):
+            session.run(hr.slice(hr.constant(value), [begin, 0, 0], [length, 1, 1]),
+                        {begin: 5, length: 2})  # fmt: skip
+
+
+def test_a_fetch_is_copied_beside_the_updates_that_follow_it(devices: list[FakeDevice]) -> None:
+    """Copies to the host come late, and the variable is changed in place meanwhile."""
+    for device in devices:
+        device.set_latency_us(500, 7)
+    with hr.device("/gpu:0"):
+        variable = hr.get_variable("v", [1000], initializer=hr.zeros_initializer())
+        seen = hr.identity(variable.read_value())
+        with hr.control_dependencies([seen]):
+            update = variable.assign_add(hr.ones([1000]))
+    with hr.Session(config=SOFT) as session:
+        session.run(variable.initializer)
+        for step in range(30):
+            before, _ = session.run([seen, update.op])
+            assert (before == step).all(), (step, before)
 
 
 def test_a_session_has_the_devices_that_its_options_give() -> None:
@@ -289,6 +355,19 @@ def test_a_fraction_bounds_the_memory_of_a_device(devices: list[FakeDevice]) -> 
         assert session.run(y, {x: np.zeros(100)}) == 0.0
         (limit,) = [d.memory_limit for d in session.list_devices() if d.device_type == "GPU"]
     assert limit == devices[0].record.memory_bytes // 2048
+
+
+def test_the_limit_of_plans_counts_arenas_of_devices(devices: list[FakeDevice]) -> None:
+    config = hr.ConfigProto()
+    config.experimental.plan_memory_limit_bytes = 1 << 20
+    x = hr.placeholder(hr.float32, [None])
+    y = hr.reduce_sum(hr.tanh(x))
+    with hr.Session(config=config) as session:
+        assert session.run(y, {x: np.zeros(100)}) == 0.0
+        with pytest.raises(errors.ResourceExhaustedError, match="session's memory limit is"):
+            session.run(y, {x: np.zeros(1 << 19)})
+        for _ in range(50):  # each run gives its arena back
+            assert session.run(y, {x: np.zeros(1 << 15)}) == 0.0
 
 
 def test_without_soft_placement_a_device_takes_only_what_it_has_kernels_for() -> None:
@@ -375,6 +454,18 @@ def test_a_copy_that_fails_is_an_error_of_its_step(devices: list[FakeDevice], la
         device.fail_copy_after(n, late)
 
     assert faults(devices, fail, errors.InternalError, "copy", 12) >= 2
+
+
+def test_an_error_behind_an_empty_fetch_is_of_its_step(devices: list[FakeDevice]) -> None:
+    """Nothing is copied of what is empty: the step awaits the device all the same."""
+    x = hr.placeholder(hr.float32, [None])
+    y = hr.tanh(x) * 2.0
+    with hr.Session(config=SOFT) as session:
+        assert session.run(y, {x: np.zeros(0)}).size == 0
+        devices[0].fail_launch_after(0, late=True)
+        with pytest.raises(errors.InternalError, match="a launch failed"):
+            session.run(y, {x: np.zeros(0)})
+        assert session.run(y, {x: np.zeros(3)}).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_a_step_that_awaits_the_device_first_does_not_take_the_error_of_another(

@@ -298,18 +298,6 @@ def test_an_error_of_a_kernel_comes_with_the_next_copy(
     assert codes == [int(errors.INVALID_ARGUMENT)]
 
 
-def test_a_shape_that_depends_on_data_is_not_supported(
-    devices: list[FakeDevice], registrations: list[Any]
-) -> None:
-    class Unknown(OnDevice):
-        def prepare(self) -> None:
-            self._known = (ctypes.c_int32 * 3)()
-            super().prepare()
-
-    with pytest.raises(errors.UnimplementedError, match="shape of an output depends on data"):
-        Unknown(devices[0], registrations, "Slice", A, np.int32([1, 2]), np.int32([3, 2]))
-
-
 def test_what_the_device_has_kernels_for(registrations: list[Any]) -> None:
     by_op = {registration.op.decode(): registration for registration in registrations}
     assert len(registrations) > 450

@@ -76,6 +76,44 @@ def test_children_are_forked_while_other_threads_plan_and_run() -> None:
     assert printed == "0\n"
 
 
+def test_children_are_forked_while_other_threads_make_gradients_of_functions() -> None:
+    # An imported function has no gradient yet: planning makes it, under a lock of the process.
+    printed = child_process.output(
+        PROGRAM
+        + """
+    from headrace.graph.functions import Defun
+    with hr.Graph().as_default() as built:
+        v = hr.placeholder(hr.float32, [3], name="v")
+        g = Defun(hr.float32)(lambda x: hr.sin(x) * hr.tanh(x * hr.exp(x)))
+        hr.identity(g(g(v)), name="w")
+        wire = built.as_graph_def()
+    def gradient():
+        with hr.Graph().as_default() as graph:
+            hr.import_graph_def(wire, name="")
+            v, w = graph.get_tensor_by_name("v:0"), graph.get_tensor_by_name("w:0")
+            found = hr.gradients(w, v)[0]
+            with hr.Session() as session:
+                assert np.isfinite(session.run(found, {v: np.full(3, 0.5)})).all()
+    over = False
+    def busy():
+        while not over:
+            gradient()
+    gradient()
+    threads = [threading.Thread(target=busy) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    failed = 0
+    for _ in range(40):
+        failed += child(gradient) != 0
+    over = True
+    for thread in threads:
+        thread.join()
+    print(failed)
+        """
+    )
+    assert printed == "0\n"
+
+
 def test_a_thread_of_a_pool_keeps_one_state_in_python() -> None:
     # Making one takes a lock of Python's without the GIL, and a child forked meanwhile hangs in
     # os.fork (CPython 3.11). A state that is made again has lost its thread's local values.

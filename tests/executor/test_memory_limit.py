@@ -31,7 +31,6 @@ def _deep(rows: hr.Tensor) -> hr.Tensor:
         return hr.reduce_sum(narrow, name="sum")
 
 
-@pytest.mark.host_execution("counts arenas in host memory against plan_memory_limit_bytes")
 def test_a_run_beyond_the_limit_names_the_largest_holders() -> None:
     x = hr.placeholder(hr.float32, [None, 4])
     y = _deep(x)
@@ -89,7 +88,6 @@ def test_folded_constants_count() -> None:
 
 
 @pytest.mark.parametrize("executor", ["", "dynamic"])
-@pytest.mark.host_execution("counts arenas in host memory against plan_memory_limit_bytes")
 def test_every_executor_keeps_to_it(executor: str) -> None:
     config = hr.ConfigProto()
     config.experimental.plan_memory_limit_bytes = MIB

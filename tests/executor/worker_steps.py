@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import headrace.graph as hr
+from headrace.formats import errors
 from headrace.formats.proto.graph_pb2 import GraphDef
 from headrace.formats.proto.plan_pb2 import PartitionPlan
 from headrace.formats.proto.run_pb2 import ConfigProto
@@ -77,10 +78,17 @@ class Tasks:
         try:
             found = {e: rendezvous.recv(e) for e in set(plan.fetch) if e >= 0}
         finally:
-            for end in ends:
-                metadata = end(30.0)
+            failed: list[errors.OpError] = []
+            for end in ends:  # all of them, so that the next step meets nothing of this one
+                try:
+                    metadata = end(30.0)
+                except errors.OpError as error:
+                    failed.append(error)
+                    continue
                 if traces is not None:
                     traces.append(metadata)
+            if failed:
+                raise failed[0]
         return [found[e] if e >= 0 else values[-1 - e] for e in plan.fetch]
 
     def close(self) -> None:

@@ -72,3 +72,22 @@ def test_steps_with_changing_shapes_do_not_grow(run: Run) -> None:
         print([size >> 20 for size in sizes])
         """
     )
+
+
+def test_a_window_of_fed_bounds_is_planned_once_for_each_length(run: Run) -> None:
+    run(
+        """
+        value = np.arange(120, dtype=np.float32).reshape(6, 5, 4)
+        begin, length = hr.placeholder(hr.int32, []), hr.placeholder(hr.int32, [])
+        with hr.device("/gpu:0"):
+            window = hr.constant(value)[begin : begin + length]
+            loss = hr.reduce_sum(window * 2.0, 0)
+        with hr.Session() as session:
+            for k in range(5):
+                for n in (1, 2):
+                    got = session.run(loss, {begin: k, length: n})
+                    np.testing.assert_array_equal(got, value[k : k + n].sum(0) * 2)
+            explained = session.explain(loss, [begin, length])
+        assert explained.count("specialisation for") <= 4, explained
+        """
+    )

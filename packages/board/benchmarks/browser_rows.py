@@ -93,7 +93,7 @@ def open_metrics(side: Side, _: Path) -> dict[str, float]:
                 if time.perf_counter() - start > 60:
                     raise TimeoutError("TensorBoard requested no series")
             seconds = replied[-1] - start
-        return {"all lines painted, s": seconds, **_cost(page)}
+        return {"all lines painted, s": seconds, **cost(page)}
 
 
 def open_graph(side: Side, _: Path) -> dict[str, float]:
@@ -112,7 +112,7 @@ def open_graph(side: Side, _: Path) -> dict[str, float]:
         page.wait_for_function(first, timeout=60_000, polling=20)
         seconds = time.perf_counter() - start
         page.wait_for_timeout(1500)
-        return {"navigation to first picture, s": seconds, **_cost(page)}
+        return {"navigation to first picture, s": seconds, **cost(page)}
 
 
 def colour_by_structure(side: Side, _: Path) -> dict[str, float]:
@@ -144,7 +144,7 @@ def colour_by_structure(side: Side, _: Path) -> dict[str, float]:
         return {"switch, ms": seconds * 1000, "longest task, ms": _longest(page)}
 
 
-def _cost(page: Page) -> dict[str, float]:
+def cost(page: Page) -> dict[str, float]:
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     session.send("Performance.enable")

@@ -7,35 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from fixtures.column_replies import DTYPES, decode
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.board.web.columns import columns_as_json, encode_columns, smallest_dtype
 from headrace.board.web.json_text import dump_json
-
-DTYPES = {
-    "f64": "<f8",
-    "f32": "<f4",
-    "i64": "<i8",
-    "i32": "<i4",
-    "i16": "<i2",
-    "u32": "<u4",
-    "u16": "<u2",
-    "u8": "u1",
-}
-
-
-def decode(reply: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    size = int.from_bytes(reply[:4], "little")
-    assert (4 + size) % 8 == 0
-    header = json.loads(reply[4 : 4 + size])
-    columns = {}
-    for placed in header["columns"]:
-        assert placed["offset"] % 8 == 0
-        columns[placed["name"]] = np.frombuffer(
-            reply, DTYPES[placed["dtype"]], placed["length"], 4 + size + placed["offset"]
-        )
-    return header, columns
 
 
 @given(
@@ -104,3 +81,12 @@ def test_text_cannot_end_a_script_or_leave_ascii() -> None:
     text = dump_json({"name": "\u2028</script>\u202e"})
     assert text.isascii()
     assert json.loads(text) == {"name": "\u2028</script>\u202e"}
+
+
+def test_an_array_of_several_names_is_sent_once() -> None:
+    column = np.arange(1000.0)
+    once = encode_columns({}, {"a": column})
+    reply = encode_columns({}, {"a": column, "b": column, "c": column + 1})
+    _, columns = decode(reply)
+    assert columns["b"].tolist() == columns["a"].tolist() != columns["c"].tolist()
+    assert len(reply) < 2.5 * len(once)

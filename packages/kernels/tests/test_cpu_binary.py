@@ -105,6 +105,16 @@ def test_short_rows_of_narrow_floats_equal_numpy(shape_a, shape_b, dtype, thread
     assert (run_kernel("Less", a, b, threads=threads) == (a < b)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize(
+    "op", ["SquaredDifference", "TanhGrad", "SigmoidGrad", "RsqrtGrad", "Xdivy"]
+)
+def test_one_element_has_the_bits_that_it_has_among_others(op, dtype):
+    a, b = sample((100,), dtype), sample((100,), dtype, seed=1)
+    alone = [run_kernel(op, x, y) for x, y in zip(a, b, strict=True)]
+    assert np.asarray(alone, a.dtype).tobytes() == run_kernel(op, a, b).tobytes()
+
+
 @pytest.mark.parametrize("op", ["FloorDiv", "FloorMod", "TruncateDiv", "RealDiv", "Div"])
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integer_division_rounds_as_documented(op, dtype):

@@ -86,6 +86,15 @@ def test_op_equals_numpy(op, dtype):
         assert_near(run_kernel(op, x), expected(f, x), scale=4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("op", ["Exp", "Tanh", "Sigmoid", "Sin", "Erf", "Log1p", "Rsqrt", "Atanh"])
+def test_one_element_has_the_bits_that_it_has_among_others(op, dtype):
+    _, _, (low, high) = OPS[op]
+    x = sample((100,), dtype, low=low, high=high)
+    alone = [run_kernel(op, one) for one in x]
+    assert np.asarray(alone, x.dtype).tobytes() == run_kernel(op, x).tobytes()
+
+
 def ulps(actual, exact):
     """Distance from the exact value in units of float32's last place there."""
     exact = np.asarray(exact, np.float64)

@@ -16,11 +16,13 @@ from urllib.request import urlopen
 import pytest
 from fixtures import corrupted_logs, event_logs
 from fixtures.boards import wait_until
+from fixtures.column_replies import decode
 from flask import Flask
 from flask.testing import FlaskClient
 
 from headrace.board.app import create_app
 from headrace.board.cli import _THREADS
+from headrace.board.web.columns import MEDIA_TYPE
 from headrace.board.web.server import BoardServer, listening_socket
 from headrace.formats.event_file import EventFileWriter
 
@@ -229,6 +231,28 @@ def test_a_removed_run_is_listed_as_gone(growing: Growing) -> None:
     new = get(client, f"runs?since={runs['mark']}")
     assert (new["runs"], new["gone"], new["whole"]) == ([], [gone], False)
     assert gone not in get(client, f"tags?since={tags['mark']}")["series"]["run"]
+
+
+def test_tags_as_columns_are_those_of_json(growing: Growing) -> None:
+    growing.grow("b", "acc")
+    wait_until(lambda: get(growing.client, "health")["points"] == 5)
+    plain = get(growing.client, "tags")
+    reply = growing.client.get("/api/v1/tags", headers={"Accept": MEDIA_TYPE})
+    header, columns = decode(reply.data)
+    assert {name: header[name] for name in ("gone", "mark", "whole", "rev")} == {
+        name: plain[name] for name in ("gone", "mark", "whole", "rev")
+    }
+    for name, column in plain["series"].items():
+        assert columns[name].tolist() == column
+    texts = header["texts"]
+    assert plain["tags"] == [
+        {"id": columns["tag_id"][i], "name": name}
+        | {
+            what: texts[columns[f"tag_{what}"][i]]
+            for what in ("kind", "plugin", "display", "description")
+        }
+        for i, name in enumerate(header["names"])
+    ]
 
 
 @pytest.mark.parametrize("mark", ["", "7", "other.1", "BOOT.999", "BOOT.x", "BOOT.\u0663", "BOOT."])

@@ -71,6 +71,18 @@ def test_without_a_state_file_nothing_is_saved(tmp_path: Path) -> None:
     assert client.get("/state/notes")["revision"] == 0
 
 
+def test_a_file_that_cannot_be_replaced_is_shown_read_only(
+    client: PanelClient, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.get("/meta")["read_only"] is False, "a file that is not there yet can be made"
+    put(client, "panels", 0, {"a": {"text": "# Plan", "place": "*above", "order": 0}})
+    assert client.get("/meta")["read_only"] is False
+    folder = os.path.realpath(file.parent)  # the tests may run as root, who may write everywhere
+    monkeypatch.setattr(state_file.os, "access", lambda path, mode: str(path) != folder)
+    assert client.get("/meta")["read_only"] is True and client.get("/state")["read_only"] is True
+    assert client.get("/state/panels")["document"]["a"]["text"] == "# Plan"
+
+
 @pytest.mark.parametrize("name", ["..%2fx", "a%2fb", "%00", "x" * 101, "%c3%a9", "a b"])
 def test_names_are_words(client: PanelClient, name: str) -> None:
     assert client.client.get(f"/api/v1/state/{name}").status_code == 404

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from launch_driver import Kernels
-from opencl_device import Device
+from opencl_device import Device, Profile
 
 pytestmark = pytest.mark.opencl
 
@@ -35,10 +37,14 @@ class Busy:
         assert self.data is not None
         self.device.copy_in(self.data, np.zeros(16, np.int32))
 
-    def start(self, rounds: int = 20_000_000) -> None:
-        import ctypes
-
-        code, message = self.kernels.launch(self.kernel, 1, 1, [self.data, ctypes.c_int32(rounds)])
+    def start(self, rounds: int = 20_000_000, profile: Profile | None = None) -> None:
+        code, message = self.kernels.launch(
+            self.kernel,
+            1,
+            1,
+            [self.data, ctypes.c_int32(rounds)],
+            profile.struct if profile else None,
+        )
         assert code == 0, message
 
 
@@ -128,6 +134,53 @@ def test_released_memory_serves_what_is_enqueued_next(busy: Busy) -> None:
     assert (target == there).all()
     device.release(a)
     device.release(b)
+
+
+@pytest.mark.skipif(
+    os.environ.get("HEADRACE_OPENCL_TEMPLATES") != "gpu",
+    reason="the host shares this memory; test_opencl_gpu_memory.py runs this test",
+)
+def test_work_behind_a_copy_to_the_host_need_not_wait_for_it(busy: Busy) -> None:
+    device = busy.device
+    source = np.arange(32 << 20, dtype=np.int64)
+    back = np.zeros_like(source)
+    (data,) = allocated(device, source)
+    device.copy_in(data, source)
+    for _ in range(10):
+        profile = Profile()
+        profile.struct.entry = 0
+        busy.start(100_000, profile)
+        device.finish()
+        profile.struct.entry = 1
+        request = device.start_copy_out(back, data, profile)
+        profile.struct.entry = 2
+        busy.start(100_000, profile)
+        assert request.wait() == (0, "")
+        assert (back == source).all()
+        device.finish()
+        ran = {entry: (start, end) for entry, _, start, end, _ in profile.added}
+        assert sorted(ran) == [0, 1, 2]
+        if ran[2][0] < ran[1][1]:
+            break
+    else:
+        raise AssertionError("in ten attempts the kernel waited for the copy")
+    device.release(data)
+
+
+def test_notify_waits_for_copies_to_the_host(busy: Busy) -> None:
+    device = busy.device
+    source = np.arange(16 << 20, dtype=np.int64)
+    back = np.zeros_like(source)
+    (data,) = allocated(device, source)
+    device.copy_in(data, source)
+    device.finish()
+    profile = Profile()
+    copy = device.start_copy_out(back, data, profile)
+    assert device.notify().wait() == (0, "")
+    assert [what for _, what, *_ in profile.added] == ["copy to host"]
+    assert copy.wait() == (0, "")
+    assert (back == source).all()
+    device.release(data)
 
 
 def test_offsets_within_an_allocation_are_addresses(device: Device) -> None:

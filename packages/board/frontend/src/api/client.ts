@@ -30,7 +30,8 @@ export async function getColumns<H = Record<string, unknown>>(
   parameters?: Parameters,
   signal?: AbortSignal,
 ): Promise<Columns<H>> {
-  const response = await checked(fetch(apiUrl(path, parameters), { signal: signal ?? null }));
+  const headers = { Accept: 'application/x-board-columns' };
+  const response = await checked(fetch(apiUrl(path, parameters), { headers, signal: signal ?? null }));
   return decodeColumns<H>(await response.arrayBuffer());
 }
 

@@ -1,7 +1,9 @@
 /** The frame of every card: the title bar around the body that its kind draws. */
+
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MenuItem } from '../controls/menu.tsx';
+import { runTitle } from '../state/run_title.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { type CardSpec, canBeDropped } from './card.ts';
 import { CARD_DRAG, CardTitle, CardTools, titleOf } from './card_title_bar.tsx';
@@ -60,7 +62,7 @@ export function CardFrame({ card, children, onDropCard, onBodyHeight }: FramePro
   return (
     <article
       class={`tile${isTarget ? ' target' : ''}`}
-      aria-label={safeText(card.run ? `${title}, ${card.run.name}` : title)}
+      aria-label={safeText(card.run ? `${title}, ${runTitle(card.run.name)}` : title)}
       {...dropHandlers}
     >
       <header class="tile-head">

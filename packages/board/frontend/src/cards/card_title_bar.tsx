@@ -1,10 +1,12 @@
 /** The title bar of a card: the tag's name, pin, enlarge, menu. */
+
 import { beginStep } from '../address/url_state.ts';
 import { copyText } from '../browser/clipboard.ts';
 import { Icon, type IconName } from '../controls/icons.tsx';
 import { Menu, type MenuItem } from '../controls/menu.tsx';
 import { Swatch } from '../controls/swatch.tsx';
 import { runColour } from '../runs/colours.ts';
+import { runTitle } from '../state/run_title.ts';
 import { inspectedRun, inspectedTag } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { type CardSpec, isLogged } from './card.ts';
@@ -31,7 +33,7 @@ export function CardTitle({ card, draggable }: { card: CardSpec; draggable: bool
       {card.run && (
         <span class="tile-run">
           <Swatch colour={runColour(card.run)} />
-          {safeText(card.run.name)}
+          {safeText(runTitle(card.run.name))}
         </span>
       )}
     </h3>

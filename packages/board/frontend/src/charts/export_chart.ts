@@ -5,7 +5,8 @@ import { SvgPen } from '../scene/svg_pen.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { chartColours } from './chart_colours.ts';
 import type { Curve } from './chart_model.ts';
-import { arrange, type ChartColours, drawAxes, drawCurve, drawMarks, marksOf } from './draw_chart.ts';
+import { arrange, type ChartColours } from './draw_chart.ts';
+import { drawPlot } from './plot_svg.ts';
 import type { ShownChart } from './shown_charts.ts';
 
 const MARGIN = 12;
@@ -42,16 +43,7 @@ function sheetOf(chart: ShownChart, colours: ChartColours): Sheet {
       pen.fillText(safeText(chart.title, 200), MARGIN, MARGIN + 8);
       const axes = arrange(view, width - MARGIN * 2, height, (text) => textWidth(text, font));
       const plot = { ...axes.plot, left: axes.plot.left + MARGIN, top: axes.plot.top + TITLE };
-      drawAxes(pen, view, { ...axes, plot }, colours);
-      pen.save();
-      pen.beginPath();
-      pen.rect(plot.left, plot.top - 1, plot.width, plot.height + 2);
-      pen.clip();
-      for (const curve of chart.curves) {
-        drawCurve(pen, curve, view, plot, chart.curves.length, () => onCurve?.(curve), false);
-      }
-      pen.restore();
-      for (const curve of chart.curves) drawMarks(pen, marksOf(curve, view, plot), curve.colour, colours);
+      drawPlot(pen, chart.curves, view, { ...axes, plot }, colours, onCurve);
       pen.font = font;
       pen.textAlign = 'left';
       pen.textBaseline = 'middle';

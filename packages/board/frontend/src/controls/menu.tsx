@@ -25,7 +25,8 @@ export function Menu({
   children,
 }: {
   label: string;
-  items: MenuItem[];
+  /** A function is called when the menu opens: it may take long. */
+  items: MenuItem[] | (() => MenuItem[]);
   class?: string;
   children?: ComponentChildren;
 }) {
@@ -56,7 +57,12 @@ export function Menu({
       </button>
       {open && button.current && (
         <Layer anchor={button.current} close={close}>
-          <Items items={items} begin={open} close={close} label={label} />
+          <Items
+            items={typeof items === 'function' ? items() : items}
+            begin={open}
+            close={close}
+            label={label}
+          />
         </Layer>
       )}
     </>

@@ -1,10 +1,12 @@
 /** The menu entries of a histogram card: files of the logged and of the drawn histograms, and pictures. */
+
 import { apiUrl, getJson } from '../api/client.ts';
 import type { Run, Tag } from '../api/types.ts';
 import type { MenuItem } from '../controls/menu.tsx';
 import { download, downloadCanvas, fileName } from '../picture/download.ts';
 import type { Palette } from '../picture/palette.ts';
 import { SvgSurface } from '../picture/surface.ts';
+import { runTitle } from '../state/run_title.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { draw } from './histogram_draw.ts';
 import { bucketsCsv, type RawHistograms, rawBucketsCsv, tableJson } from './histogram_export.ts';
@@ -33,10 +35,12 @@ export function saveMenu(
     },
     ...runs.map((run) => ({
       text:
-        runs.length > 1 ? `Save all steps of ${safeText(run.name, 60)}` : 'Save all steps, buckets as logged',
+        runs.length > 1
+          ? `Save all steps of ${safeText(runTitle(run.name), 60)}`
+          : 'Save all steps, buckets as logged',
       hint: 'json',
       href: apiUrl('histograms/export.json', { run: run.id, tag: tag.id }),
-      download: fileName(`${tag.name}_${run.name}.json`),
+      download: fileName(`${tag.name}_${runTitle(run.name)}.json`),
     })),
     {
       text: 'Save what is drawn as CSV',

@@ -81,7 +81,13 @@ function RunDetails({ run }: { run: Run }) {
   const style = styleOf(run.id);
   const parameters = Object.entries(hparamsByRun.value.get(run.id) ?? {});
   const series = [...(seriesByRun.value.get(run.id)?.values() ?? [])]
-    .map((one) => ({ ...one, found: tagById.value.get(one.tag) }))
+    .map(({ tag, last, lastWall, firstWall }) => ({
+      tag,
+      last,
+      lastWall,
+      firstWall,
+      found: tagById.value.get(tag),
+    }))
     .filter((one) => one.found?.kind === 'scalar')
     .sort((a, b) => naturally(a.found!.name, b.found!.name));
   const last = series.reduce((most, one) => Math.max(most, one.lastWall || most), 0) || run.last_wall;

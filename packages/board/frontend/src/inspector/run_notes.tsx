@@ -1,9 +1,11 @@
 /** A run's note and tags, to read and to change, in the panel of details. */
+
 import { useState } from 'preact/hooks';
 import type { Run } from '../api/types.ts';
 import { useTyped } from '../controls/typed_field.tsx';
 import { addTag, everyTag, noteOf, removeTag, setText } from '../runs/notes.ts';
 import { meta } from '../state/catalogue.ts';
+import { runTitle } from '../state/run_title.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { addInspectorPart } from './inspector.tsx';
 
@@ -57,7 +59,7 @@ function NotesOf({ run }: { run: Run }) {
       </div>
       <h4>Note</h4>
       <textarea
-        aria-label={`Note on ${safeText(run.name, 120)}`}
+        aria-label={`Note on ${safeText(runTitle(run.name), 120)}`}
         placeholder={`What was this run for? Saved ${place}, never in the logs.`}
         value={text.text}
         onInput={(event) => text.type(event.currentTarget.value)}

@@ -104,6 +104,10 @@ export function useRows(tag: number, runs: number[]): FoundRows {
   }, [all, failure, range.from, range.to]);
 }
 
+/** The rows of a run within the steps that are selected now. */
+export const selectedRows = async (run: number, tag: number, signal: AbortSignal): Promise<BlobRows> =>
+  within(await rowsOf(run, tag, signal), { from: stepFrom.peek(), to: stepTo.peek() });
+
 async function rowsOf(run: number, tag: number, signal: AbortSignal): Promise<BlobRows> {
   const { columns } = await getColumns('blobs', { run, tag }, signal);
   const steps = numbers(columns.step!);

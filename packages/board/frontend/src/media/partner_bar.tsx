@@ -1,6 +1,8 @@
 /** With what the images of a card are compared: a run and a step, and how. */
+
 import type { Run } from '../api/types.ts';
 import { nearestIndex } from '../cards/card_choice.ts';
+import { runTitle } from '../state/run_title.ts';
 import { safeText } from '../strings/safe_text.ts';
 import type { Compare } from './media_view.ts';
 
@@ -32,7 +34,7 @@ export function PartnerBar(props: PartnerBarProps) {
         >
           {runs.map((one) => (
             <option key={one.id} value={one.name}>
-              {safeText(one.name, 80)}
+              {safeText(runTitle(one.name), 80)}
             </option>
           ))}
         </select>

@@ -1,4 +1,5 @@
 /** The card of a mesh of one run: a picture that the reader turns, and a slider over its steps. */
+
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Run, Tag } from '../api/types.ts';
 import type { CardProps } from '../cards/card.ts';
@@ -11,6 +12,7 @@ import { choiceOf, setChoice } from '../media/media_view.ts';
 import { downloadCanvas } from '../picture/download.ts';
 import { rgbOf } from '../picture/label_colours.ts';
 import { runColour } from '../runs/colours.ts';
+import { runTitle } from '../state/run_title.ts';
 import { stepCursor } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { themeVersion } from '../style/theme.ts';
@@ -71,7 +73,7 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
         text: 'Save the picture as PNG',
         run: () => {
           const canvas = root.current!.querySelector('canvas');
-          if (canvas) downloadCanvas(`${tag.name}_${run.name}_${step}.png`, canvas);
+          if (canvas) downloadCanvas(`${tag.name}_${runTitle(run.name)}_${step}.png`, canvas);
         },
       },
     ]);
@@ -93,7 +95,7 @@ function OneMesh({ id, tag, run, width, height }: OneMeshProps) {
           first={first}
           scene={scene}
           step={mesh?.header.step ?? null}
-          label={`${name}, ${safeText(run.name, 80)}${step === null ? '' : `, step ${step}`}: ${info}`}
+          label={`${name}, ${safeText(runTitle(run.name), 80)}${step === null ? '' : `, step ${step}`}: ${info}`}
           width={width}
           height={Math.max(80, height - TOOLS - BAR)}
         />

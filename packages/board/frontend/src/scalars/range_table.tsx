@@ -9,9 +9,9 @@ import { runById } from '../state/catalogue.ts';
 import { hoveredRun } from '../state/selection.ts';
 import { safeText } from '../strings/safe_text.ts';
 import { count, shortNumber } from '../units/numbers.ts';
-import { type CurveQuery, cancelCurves, type LoadedCurve, requestCurves } from './curves/curve_loader.ts';
-import { queryOf } from './curves/scalar_query.ts';
+import { cancelCurves, type LoadedCurve, requestCurves } from './curves/curve_loader.ts';
 import { selectedSteps, stepsText } from './downloads.ts';
+import { rangeQueries } from './range_queries.ts';
 import {
   RANGE_TABLE_HEIGHT,
   type RangeColumn,
@@ -28,7 +28,6 @@ const COLUMNS: [RangeColumn, string][] = [
   ['min', 'min'],
   ['max', 'max'],
 ];
-const BY_STEP = { x: 'step', axis: 'step', unit: 'step', name: 'step', log: false, smooth: null } as const;
 
 export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] }) {
   const owner = useRef({}).current;
@@ -36,15 +35,7 @@ export function RangeTable({ parts, runs }: { parts: CurvePart[]; runs: Run[] })
   const [error, setError] = useState<string | null>(null);
   const [sorting, setSorting] = useState<{ by: RangeColumn; down: boolean }>({ by: 'run', down: false });
   const steps = selectedSteps();
-  // For one column of pixels the server sends the first, last, least and greatest values: all that is shown.
-  const queries = parts.map(
-    (part): CurveQuery => ({
-      ...queryOf(part, runs, null, BY_STEP, null, 1),
-      lo: steps?.lo ?? null,
-      hi: steps?.hi ?? null,
-      superseded: false,
-    }),
-  );
+  const queries = rangeQueries(parts, runs, steps);
   const key = JSON.stringify(queries);
   const grown = runs
     .flatMap((run) => parts.flatMap(tagsOfPart).map((tag) => seriesByRun.value.get(run.id)?.get(tag)?.n))

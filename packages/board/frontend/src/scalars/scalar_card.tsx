@@ -15,19 +15,15 @@ import { RangeTable } from './range_table.tsx';
 import { RANGE_TABLE_HEIGHT } from './range_values.ts';
 import { scalarMenu } from './scalar_menu.ts';
 import { ScalarPlot } from './scalar_plot.tsx';
+import { partsOfCard } from './settings/card_parts.ts';
 import { tableCards } from './settings/chart_settings.ts';
 import { type CurvePart, tagsOfPart } from './settings/curve_part.ts';
-import { partsOfCustomChart } from './settings/custom_charts.ts';
-import { isOnRight } from './settings/overlays.ts';
 
-export default function ScalarCard({ card, tag, runs, width, height }: CardProps) {
+export default function ScalarCard({ card, runs, width, height }: CardProps) {
   const frame = useCardFrame();
   const element = useRef<HTMLDivElement>(null);
   const [isSetting, setSetting] = useState(false);
-  const allParts: CurvePart[] = [
-    ...(card.custom ? partsOfCustomChart(card) : [{ tag, right: false }]),
-    ...card.overlays.map((one) => ({ tag: one, right: false })),
-  ].map((part, i) => ({ ...part, right: i > 0 && isOnRight(card.id, part.tag.name) }));
+  const allParts = partsOfCard(card);
   const partsKey = JSON.stringify(allParts.map((p) => [p.tag.id, p.tag.name, p.right, p.expression]));
   const parts = useMemo(() => allParts, [partsKey]);
   const chart = useScalarChart({ id: card.id, title: card.tag.name, parts, runs, width });

@@ -58,9 +58,13 @@ export class SvgPen implements Pen {
   private dash: number[] = [];
   private clipped = '';
 
-  constructor(width: number, height: number) {
+  private readonly idPrefix: string;
+
+  /** `idPrefix` keeps the ids of several drawings in one document apart. */
+  constructor(width: number, height: number, idPrefix = '') {
     this.width = width;
     this.height = height;
+    this.idPrefix = idPrefix;
   }
 
   beginPath(): void {
@@ -101,7 +105,7 @@ export class SvgPen implements Pen {
     if (this.path) this.add(`<path d="${this.path}" fill="${this.paint(this.fillStyle)}"`);
   }
   clip(): void {
-    const id = `clip${this.definitions.length}`;
+    const id = `${this.idPrefix}clip${this.definitions.length}`;
     this.definitions.push(`<clipPath id="${id}"><path d="${this.path}"/></clipPath>`);
     this.clipped = id;
   }

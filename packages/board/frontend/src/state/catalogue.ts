@@ -1,12 +1,13 @@
 /** What the server has: runs, tags and series, updated whenever it reports a change. */
 import { batch, computed, effect, signal } from '@preact/signals';
-import { getJson } from '../api/client.ts';
+import { getColumns, getJson } from '../api/client.ts';
 import { messageOf } from '../api/error_message.ts';
 import { latest } from '../api/live.ts';
 import type { Meta, Problem, Run, Series, Tag } from '../api/types.ts';
-import { bootOf, newRuns, newSeries, type RunsReply, type TagsReply } from './catalogue_update.ts';
+import { bootOf, newRuns, newSeries, type RunsReply } from './catalogue_update.ts';
 import { hoveredRun, inspectedRun, inspectedTag } from './selection.ts';
 import { enterBoot, serverBoot } from './server.ts';
+import { type TagsHeader, tagsReplyOf } from './tags_reply.ts';
 
 export const meta = signal<Meta | null>(null);
 export const runs = signal<Run[]>([]);
@@ -21,6 +22,27 @@ export const failure = signal<string | null>(null);
 
 export const runById = computed(() => new Map(runs.value.map((run) => [run.id, run])));
 export const tagById = computed(() => new Map(tags.value.map((tag) => [tag.id, tag])));
+let keys: Series[] = [];
+/** The series as they were when one last came or went: what depends on this is not renewed by new points. */
+export const seriesKeys = computed(() => {
+  const now = series.value;
+  const same = now.length === keys.length && now.every((one, i) => isOfSame(one, keys[i]!));
+  if (!same) keys = now;
+  return keys;
+});
+const isOfSame = (a: Series, b: Series): boolean => a.tag === b.tag && a.run === b.run;
+
+/** The ids of the runs that have a tag, in the order of the runs. */
+export const runsByTag = computed(() => {
+  const found = new Map<number, number[]>();
+  for (const { tag, run } of seriesKeys.value) {
+    const list = found.get(tag);
+    if (list) list.push(run);
+    else found.set(tag, [run]);
+  }
+  return found;
+});
+
 export const seriesByTag = computed(() => {
   const found = new Map<number, Series[]>();
   for (const one of series.value) {
@@ -32,6 +54,9 @@ export const seriesByTag = computed(() => {
 });
 
 const RETRY_MS = 2000;
+/** So many series are decoded, kept and shown in tasks of their own: one task would block the page. */
+const MANY = 5000;
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 /** Marks of the last responses: the next requests fetch what changed since. */
 const marks = { runs: '', tags: '', problems: '' };
 let busy = false;
@@ -52,7 +77,7 @@ export async function renew(): Promise<void> {
   try {
     const [runsReply, tagsReply, problemsReply] = await Promise.all([
       getJson<RunsReply>('runs', { since: marks.runs }),
-      getJson<TagsReply>('tags', { since: marks.tags }),
+      getColumns<TagsHeader>('tags', { since: marks.tags }).then(tagsReplyOf),
       getJson<ProblemsReply>('problems', { since: marks.problems }),
     ]);
     const boot = bootOf(runsReply.mark);
@@ -62,6 +87,8 @@ export async function renew(): Promise<void> {
       setTimeout(() => void renew(), 300); // the server was restarted between two of the responses
       return;
     }
+    const rest = tagsReply.series.length > MANY ? nextTask : () => {};
+    await rest();
     batch(() => {
       const selected = boot === serverBoot.peek() ? null : selectedNames();
       enterBoot(boot);
@@ -79,8 +106,9 @@ export async function renew(): Promise<void> {
       marks.problems = problemsReply.mark;
       selected?.();
       failure.value = null;
-      loaded.value = true;
     });
+    if (!loaded.peek()) await rest();
+    loaded.value = true;
   } catch (error) {
     failure.value = messageOf(error);
     setTimeout(() => void renew(), RETRY_MS);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Run, Tag } from '../api/types.ts';
-import { bootOf, newRuns, newSeries, type TagsReply } from './catalogue_update.ts';
+import { bootOf, newRuns, newSeries } from './catalogue_update.ts';
+import { type TagsReply, tagsReplyOf } from './tags_reply.ts';
 
 const run = (id: number, name: string): Run => ({
   id,
@@ -24,27 +25,24 @@ const tag = (id: number): Tag => ({
 
 /** A reply with rows of tag, run and n. */
 function reply(rows: [number, number, number][], more: Partial<TagsReply> = {}): TagsReply {
-  const zeros = rows.map(() => 0);
-  return {
-    tags: [],
-    gone: { tag: [], run: [] },
-    mark: 'b.1',
-    whole: false,
-    series: {
-      tag: rows.map((r) => r[0]),
-      run: rows.map((r) => r[1]),
-      n: rows.map((r) => r[2]),
-      first_step: zeros,
-      last_step: zeros,
-      first_wall: zeros,
-      last_wall: zeros,
-      last: rows.map(() => 'NaN'),
-      min: zeros,
-      max: zeros,
-      nan: zeros,
-    },
-    ...more,
+  const u32 = (values: number[]) => Uint32Array.from(values);
+  const zeros = u32(rows.map(() => 0));
+  const columns = {
+    tag_id: u32([]),
+    tag: u32(rows.map((r) => r[0])),
+    run: u32(rows.map((r) => r[1])),
+    n: u32(rows.map((r) => r[2])),
+    first_step: zeros,
+    last_step: BigInt64Array.from(rows.map(() => 5n)),
+    first_wall: zeros,
+    last_wall: zeros,
+    last: Float64Array.from(rows.map(() => Number.NaN)),
+    min: zeros,
+    max: zeros,
+    nan: zeros,
   };
+  const header = { names: [], texts: [''], gone: { tag: [], run: [] }, mark: 'b.1', whole: false };
+  return { ...tagsReplyOf({ header, columns }), ...more };
 }
 const nothing = { tags: [], series: [] };
 const both = [run(1, 'a'), run(0, 'b')];

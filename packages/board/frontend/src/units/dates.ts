@@ -5,12 +5,17 @@ import { shortNumber } from './numbers.ts';
 /** Two digits at least. */
 export const two = (n: number): string => String(n).padStart(2, '0');
 
+/** 2026-11-21 */
+export function localDay(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}
+
 /** 2026-11-21 10:04:05; the number itself where it is not a time. */
 export function wallTime(seconds: number): string {
   const date = new Date(seconds * 1000);
   if (Number.isNaN(date.getTime())) return shortNumber(seconds);
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return `${localDay(seconds)} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
 /** With milliseconds and the time zone: "2026-11-21 15:04:05.25 GMT+1". */

@@ -60,6 +60,11 @@ class Board:
         self._ingestion = Ingestion(self.folder, self.index, self.records)
         self._follow = follow
 
+    @property
+    def state_is_read_only(self) -> bool:
+        """Whether changes of saved documents cannot be saved here."""
+        return self.state is None or self.state.is_read_only()
+
     def load(self) -> Board:
         """Reads all event files once. Returns: itself."""
         for mirror in self._mirrors:

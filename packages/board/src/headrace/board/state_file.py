@@ -67,6 +67,11 @@ class StateFile:
         self._documents: dict[str, Saved] = {}
         self._seen: tuple[int, int, int] | None = None
 
+    def is_read_only(self) -> bool:
+        """Returns whether the file is there and this process may not replace it."""
+        target = self._target()
+        return target.exists() and not os.access(target.parent, os.W_OK | os.X_OK)
+
     def all(self) -> dict[str, Saved]:
         """Returns the documents by name. Raises: StateFileError."""
         with self._lock:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from browser.metrics_view import WALL, chart, open_view, settled, until
+from fixtures.column_replies import decode
 from fixtures.event_logs import simple_event
 
 from headrace.formats.event_file import EventFileWriter
@@ -183,9 +184,9 @@ def test_a_change_fetches_the_series_that_changed_and_no_others(
     writers[2].write(simple_event(1, WALL + 1, [("loss", 2.0)]))
     writers[2].flush()
     assert until(lambda: page.evaluate(_LAST) == 1)
-    bodies = [reply.json() for reply in replies]
-    assert sum(len(body["series"]["n"]) for body in bodies) == 1
-    assert sum(len(body["tags"]) for body in bodies) == 0
+    bodies = [decode(reply.body()) for reply in replies]
+    assert sum(len(columns["n"]) for _, columns in bodies) == 1
+    assert sum(len(header["names"]) for header, _ in bodies) == 0
     for writer in writers:
         writer.close()
 

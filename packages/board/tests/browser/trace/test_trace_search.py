@@ -57,3 +57,4 @@ def test_an_invalid_pattern_is_reported(page: Any, board_server: Any, tmp_path: 
     page.keyboard.type("net(")
     until(page, "window.__board.trace.found?.wrong === 'pattern'")
     page.locator(".trace-count").get_by_text("not a pattern").wait_for()
+    page.get_by_role("alert").get_by_text("Unterminated group").wait_for()

@@ -11,12 +11,12 @@ import contextlib
 import errno
 import os
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from headrace.formats import errors
+from headrace.formats.fork_lock import ForkLock
 from headrace.formats.interrupts import interrupts_held
 from headrace.formats.os_errors import from_os_error
 
@@ -26,7 +26,7 @@ _OBJECT_STORES = frozenset(
     ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oss", "oci", "http", "https")
 )
 
-_lock = threading.Lock()
+_lock = ForkLock()
 # Instances that threads share, by process and arguments. fsspec itself makes one per thread.
 _shared: dict[tuple[Any, ...], Any] = {}
 
@@ -86,7 +86,7 @@ def open_file_system(url: str) -> tuple[Any, str]:
     # A listing that was kept would hide what other processes wrote since.
     arguments = {**kind._get_kwargs_from_urls(url), "use_listings_cache": False}
     key = (os.getpid(), scheme, tuple(sorted(arguments.items())))
-    with _lock:
+    with _lock.current:
         if key not in _shared:
             _shared[key] = fsspec.filesystem(scheme, **arguments)
         return _shared[key], path

@@ -1,9 +1,11 @@
-"""A lock that is free in a forked child."""
+"""Locks that are free in a forked child."""
 
 from __future__ import annotations
 
 import os
 import threading
+import weakref
+from typing import Any, Protocol
 
 _WAIT_S = 5.0
 
@@ -39,3 +41,27 @@ class ForkLock:
             self._after_in_parent()
         else:
             self.current = threading.RLock()
+
+
+class _HasLock(Protocol):
+    _lock: Any
+
+
+_owners: weakref.WeakSet[_HasLock] = weakref.WeakSet()
+
+
+def renew_in_child(owner: _HasLock) -> None:
+    """Gives an object a new `_lock`, an RLock, in a forked child: no thread would release it there.
+
+    For objects that come and go, where a fork cannot wait for all their locks.
+    """
+    _owners.add(owner)
+
+
+def _renew_all() -> None:
+    for owner in list(_owners):
+        owner._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)

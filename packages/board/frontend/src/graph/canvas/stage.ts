@@ -1,7 +1,7 @@
 /** The canvas of a graph: what it shows, when it draws, and which item is under the pointer. */
 import type { Camera } from '../drawing/camera.ts';
 import { drawScene } from '../drawing/draw_scene.ts';
-import { SIGNS } from '../drawing/draw_sign.ts';
+import { SIGNS, showsSign } from '../drawing/draw_sign.ts';
 import type { Paint } from '../drawing/paint.ts';
 import type { DrawJob, Emphasis, Inks } from '../drawing/surface.ts';
 import type { GraphModel } from '../model/graph_model.ts';
@@ -223,7 +223,7 @@ export class Stage extends Viewport {
     if (!this.indexed) return { index: -1, sign: false };
     const [x, y] = this.toScene(sx, sy);
     const index = this.indexed.at(x, y);
-    const sign = index >= 0 && this.camera.k >= SIGNS && onSign(this.indexed, index, x, y);
+    const sign = index >= 0 && this.camera.k >= SIGNS && onSign(this.job(this.camera, 0, 0), index, x, y);
     return { index, sign };
   }
 }
@@ -238,10 +238,16 @@ function shiftOf(item: number, before: IndexedScene, after: IndexedScene): [numb
   return [b.x + Math.min(b.w, 60) / 2 - a.x - Math.min(a.w, 60) / 2, b.y - a.y];
 }
 
-function onSign(indexed: IndexedScene, index: number, x: number, y: number): boolean {
+function onSign(
+  { indexed, camera, label, textWidth }: DrawJob,
+  index: number,
+  x: number,
+  y: number,
+): boolean {
   const r = indexed.rect(index);
   const kind = indexed.scene.kind[index];
   if (kind === OPENED) return x > r.x + r.w - 27 && y < r.y + 27;
+  if (!showsSign(textWidth(label(indexed.scene.item[index]!)), r.w, camera.k)) return false;
   if (kind === GROUP) return x > r.x + r.w - 25;
   return kind === SERIES && x > r.x + r.w - 33;
 }

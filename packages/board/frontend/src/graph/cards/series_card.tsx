@@ -40,7 +40,7 @@ export function SeriesCard({ session, item }: { session: Session; item: number }
                   <bdi>{safeText(model.labels[m]!)}</bdi>
                 </span>
                 <span class="g-node-link-more">
-                  {model.isGroup(m) ? `${count(model.size[m]!)} ops` : model.opName(m)}
+                  {model.isGroup(m) ? model.opsText(model.size[m]!) : model.opName(m)}
                 </span>
               </button>
             </li>

@@ -1,6 +1,5 @@
 /** Draws opened groups with their titles, strips of auxiliary nodes, and stubs of the edges to these. */
 
-import { count } from '../../units/numbers.ts';
 import { STUB_FONT_PX } from '../scene/box_sizes.ts';
 import { AUXILIARY } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';
@@ -71,7 +70,7 @@ export function drawTitle(brush: Brush, i: number): void {
   if (label === '') return;
   s.globalAlpha = brush.job.itemAlpha?.[i] ?? 1;
   const wide = (brush.job.textWidth(label) * size * BOLDER) / 12;
-  const more = k >= 0.6 ? `${count(model.size[item]!)} ops` : '';
+  const more = k >= 0.6 ? model.opsText(model.size[item]!) : '';
   const moreWide = more && wide + 70 < w - 40 ? (brush.job.textWidth(more) * 9.5) / 12 + 8 : 0;
   // Lines pass beneath the words.
   s.fillStyle = brush.job.paint.openFill(item, scene.depth[i]!);

@@ -1,15 +1,11 @@
 /** Draws the labels of closed items, at a size that depends on the zoom. */
 
-import { count } from '../../units/numbers.ts';
 import { verticesOf } from '../model/view_state.ts';
 import { CONST, GROUP, SERIES } from '../scene/scene.ts';
 import { type Brush, READABLE } from './brush.ts';
-import { drawSign, SIGN_ROOM, SIGNS } from './draw_sign.ts';
+import { BOLDER, drawSign, labelRoom, showsSign } from './draw_sign.ts';
 import { fitText } from './fit_text.ts';
 import type { DrawJob } from './surface.ts';
-
-/** A label of weight 500 is wider than it was measured, by about this factor. */
-const BOLDER = 1.05;
 
 export function drawWords(
   brush: Brush,
@@ -23,10 +19,11 @@ export function drawWords(
   const { s, k } = brush;
   const { model, inks } = brush.job;
   const isGroup = kind === GROUP || kind === SERIES;
-  const toggle = isGroup && k >= SIGNS;
-  // Labels of groups are bolder than what was measured, and end before the sign that opens the group.
-  const room = toggle ? (w - 10 - SIGN_ROOM) / BOLDER : w - (isGroup ? 14 : 16) + (k < 0.6 ? 6 : 0);
   const label = brush.job.label(item);
+  const toggle = isGroup && showsSign(brush.job.textWidth(label), w, k);
+  // Labels of groups are bolder than what was measured, and end before the sign that opens the group.
+  const wide = isGroup ? (w - 14) / BOLDER : w - 16 + (k < 0.6 ? 6 : 0);
+  const room = toggle ? labelRoom(w) : wide;
   // When zoomed out, text keeps a readable size while it fits, then shrinks, then is cut.
   const full = brush.job.textWidth(label) / 12;
   const usual = Math.max(kind === CONST ? 10.5 : 12, 8.5 / k);
@@ -75,7 +72,7 @@ function subtitle(job: DrawJob, item: number, kind: number): string {
     const members = verticesOf(model, job.indexed.pulled, item);
     let ops = 0;
     for (const m of members) ops += model.size[m]!;
-    return ops === members.length ? `×${ops}` : `×${members.length} · ${count(ops)} ops`;
+    return ops === members.length ? `×${ops}` : `×${members.length} · ${model.opsText(ops)}`;
   }
-  return `${count(model.size[item]!)} ${model.size[item] === 1 ? 'op' : 'ops'}`;
+  return model.opsText(model.size[item]!);
 }

@@ -4,7 +4,9 @@ const fitted = new Map<string, string>();
 
 /** A text cut to a width in units of a 12 px font; empty where not even three letters fit. */
 export function fitText(text: string, room: number, width: (text: string) => number): string {
-  const key = `${Math.floor(room)}\n${text}`;
+  // In whole units, for the cache: what fits exactly must not be cut.
+  room = Math.ceil(room - 1e-3);
+  const key = `${room}\n${text}`;
   const known = fitted.get(key);
   if (known !== undefined) return known;
   let result = text;

@@ -82,7 +82,7 @@ function wordsOf(job: DotJob, i: number): string {
   const item = job.scene.item[i]!;
   const kind = job.scene.kind[i]!;
   if (kind === SERIES) return `${job.label(item)}\n×${job.members(item)}`;
-  if (kind === GROUP) return `${job.label(item)}\n${job.model.size[item]} ops`;
+  if (kind === GROUP) return `${job.label(item)}\n${job.model.opsText(job.model.size[item]!)}`;
   return job.label(item);
 }
 

@@ -1,5 +1,6 @@
 /** A graph as the server sends it (docs/board_api.md, Graphs), with queries for the views. */
 import type { Column, Columns } from '../../api/columns.ts';
+import { counted } from '../../units/numbers.ts';
 import { findName, pathOf } from './graph_names.ts';
 
 export interface Template {
@@ -30,6 +31,7 @@ export interface Series {
 export interface GraphHeader {
   id: number;
   title: string;
+  kind?: string;
   strings: { ops: string[]; devices: string[]; shapes: string[] };
   templates: Template[];
   families: Family[];
@@ -225,6 +227,11 @@ export class GraphModel {
     const shape = /\[(.*?)\]/.exec(this.shapeOf(v))?.[1];
     if (shape === undefined) return '';
     return shape === '' ? 'scalar' : shape.replaceAll(', ', '×');
+  }
+
+  /** "3 ops", or "3 layers" of a Keras model. */
+  opsText(n: number): string {
+    return counted(n, this.header.kind === 'keras_model' ? 'layer' : 'op');
   }
 
   /** The ops at or below v. */

@@ -110,7 +110,7 @@ export function SearchBox({
                     </span>
                     <span class="g-node-link-more">
                       {session.model.isGroup(v)
-                        ? `${count(session.model.size[v]!)} ops`
+                        ? session.model.opsText(session.model.size[v]!)
                         : session.model.opName(v)}
                     </span>
                   </button>

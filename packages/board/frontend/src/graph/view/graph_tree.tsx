@@ -32,7 +32,7 @@ export function GraphTree({ session }: { session: Session }) {
         kind === SERIES
           ? `, series of ${verticesOf(session.model, session.scene.value!.pulled, item).length}`
           : kind >= GROUP
-            ? `, ${session.model.size[item]} ops`
+            ? `, ${session.model.opsText(session.model.size[item]!)}`
             : `, ${session.model.opName(item)}`;
       return (
         <div

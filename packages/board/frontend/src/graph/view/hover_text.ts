@@ -1,6 +1,6 @@
 /** What the pointer shows of an item: its full name, its op, the shapes of its outputs, its device. */
 import { safeText } from '../../strings/safe_text.ts';
-import { count, counted } from '../../units/numbers.ts';
+import { count } from '../../units/numbers.ts';
 import type { GraphModel } from '../model/graph_model.ts';
 
 interface Named {
@@ -15,9 +15,11 @@ export function hoverText(session: Named, item: number): string {
     const members = model.members[item - model.total]!;
     const ops = members.reduce((sum, v) => sum + model.size[v]!, 0);
     lines.push(
-      ops === members.length ? `${count(ops)} ops alike` : `×${count(members.length)}, ${count(ops)} ops`,
+      ops === members.length
+        ? `${model.opsText(ops)} alike`
+        : `×${count(members.length)}, ${model.opsText(ops)}`,
     );
-  } else if (model.isGroup(item)) lines.push(counted(model.size[item]!, 'op'));
+  } else if (model.isGroup(item)) lines.push(model.opsText(model.size[item]!));
   else {
     lines.push(safeText(model.opName(item), 200));
     const shape = model.shapeOf(item);

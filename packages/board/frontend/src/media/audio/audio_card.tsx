@@ -11,6 +11,7 @@ import { fileName } from '../../picture/download.ts';
 import { runColour } from '../../runs/colours.ts';
 import { RunName } from '../../runs/run_name.tsx';
 import { nearestStep } from '../../state/nearest_step.ts';
+import { runTitle } from '../../state/run_title.ts';
 import { stepCursor } from '../../state/selection.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { type BlobItem, blobUrl, itemsOf, type Place, placeKey, placeNear, useRows } from '../blob_rows.ts';
@@ -100,10 +101,10 @@ async function downloadsAt(tag: Tag, runs: Run[], place: Place): Promise<MenuIte
     const ending = fileEnding(item.mime);
     const sample = items.length > 1 ? `_${item.sample + 1}` : '';
     return {
-      text: `Save the sound of ${safeText(run.name, 60)}${items.length > 1 ? `, sample ${item.sample + 1}` : ''}`,
+      text: `Save the sound of ${safeText(runTitle(run.name), 60)}${items.length > 1 ? `, sample ${item.sample + 1}` : ''}`,
       hint: ending,
       href: blobUrl(item),
-      download: fileName(`${tag.name}_${run.name}_${place.step}${sample}.${ending}`),
+      download: fileName(`${tag.name}_${runTitle(run.name)}_${place.step}${sample}.${ending}`),
     };
   });
 }

@@ -1,9 +1,11 @@
 /** The menu items of an image card: save the logged files, and the pictures as they are shown. */
+
 import type { RefObject } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Tag } from '../../api/types.ts';
 import { type MenuItem, useCardFrame } from '../../cards/card_frame.tsx';
 import { downloadCanvas } from '../../picture/download.ts';
+import { runTitle } from '../../state/run_title.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { blobUrl } from '../blob_rows.ts';
 import { fileEnding } from '../media_types.ts';
@@ -30,8 +32,10 @@ function loggedFiles(tag: Tag, drawn: Pane[], states: ReadonlyMap<string, PaneSt
     if (!item) return [];
     const ending = fileEnding(item.mime);
     const text =
-      drawn.length > 1 ? `Save the file of ${safeText(run.name, 60)}` : 'Save the file as it was logged';
-    const download = `${tag.name}_${run.name}_${requested.step}.${ending}`;
+      drawn.length > 1
+        ? `Save the file of ${safeText(runTitle(run.name), 60)}`
+        : 'Save the file as it was logged';
+    const download = `${tag.name}_${runTitle(run.name)}_${requested.step}.${ending}`;
     return [{ text, hint: ending, href: blobUrl(item), download }];
   });
 }
@@ -43,11 +47,11 @@ function shownPictures(
   root: RefObject<HTMLElement | null>,
 ): MenuItem[] {
   return drawn.map(({ run }, pane) => ({
-    text: `Save ${drawn.length > 1 ? `the picture of ${safeText(run.name, 60)}` : 'the picture as shown'}`,
+    text: `Save ${drawn.length > 1 ? `the picture of ${safeText(runTitle(run.name), 60)}` : 'the picture as shown'}`,
     hint: 'png',
     run: () => {
       const canvas = root.current?.querySelectorAll<HTMLCanvasElement>('.image-pane canvas')[pane];
-      if (canvas) downloadCanvas(`${tag.name}_${run.name}_${step}.png`, canvas);
+      if (canvas) downloadCanvas(`${tag.name}_${runTitle(run.name)}_${step}.png`, canvas);
     },
   }));
 }

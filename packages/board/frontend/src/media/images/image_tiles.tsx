@@ -1,6 +1,8 @@
 /** The images of a card, one for each run, as large as the card allows. */
+
 import type { Run } from '../../api/types.ts';
 import { RunName } from '../../runs/run_name.tsx';
+import { runTitle } from '../../state/run_title.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { ImagePane, type PaneProps, type PaneState } from './image_pane.tsx';
 import { bestColumns } from './tile_grid.ts';
@@ -62,7 +64,7 @@ export function ImageTiles({
             {...common}
             {...size}
             requested={{ ...requested, sample }}
-            label={`${name}, run ${safeText(run.name, 120)}, step ${requested.step}${shown > 1 ? `, sample ${sample + 1}` : ''}`}
+            label={`${name}, run ${safeText(runTitle(run.name), 120)}, step ${requested.step}${shown > 1 ? `, sample ${sample + 1}` : ''}`}
             onState={(state) => first && onState(run, state)}
           />
         </figure>

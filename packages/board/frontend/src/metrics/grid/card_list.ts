@@ -11,7 +11,7 @@ import { visibleRunIds, visibleRuns } from '../../runs/visible_runs.ts';
 import { overlays } from '../../scalars/settings/chart_settings.ts';
 import { customCards, scalarTags } from '../../scalars/settings/custom_charts.ts';
 import { parseOverlay } from '../../scalars/settings/overlay_items.ts';
-import { loaded, seriesByTag, tags } from '../../state/catalogue.ts';
+import { loaded, runsByTag, seriesKeys, tags } from '../../state/catalogue.ts';
 import { kindFilter, showsEmpty, tagFilter } from './grid_address.ts';
 import { type Section, sectionsOf } from './tag_tree.ts';
 
@@ -25,8 +25,9 @@ const filter = computed(() => (tagFilter.value.trim() ? nameFilter(tagFilter.val
 
 /** The further tags of each card, in the order in which they were dropped on it. */
 const overlaysByCard = computed(() => {
-  const byName = new Map(scalarTags.value.map((tag) => [tag.name, tag]));
   const found = new Map<string, Tag[]>();
+  if (overlays.value.length === 0) return found;
+  const byName = new Map(scalarTags.value.map((tag) => [tag.name, tag]));
   for (const item of overlays.value) {
     const one = parseOverlay(item);
     const tag = one && byName.get(one.tag);
@@ -35,21 +36,23 @@ const overlaysByCard = computed(() => {
   return found;
 });
 
-const overlaysOf = (id: string): Tag[] => overlaysByCard.value.get(id) ?? [];
+const NONE: Tag[] = [];
+const overlaysOf = (id: string): Tag[] => overlaysByCard.value.get(id) ?? NONE;
 
 const everyCard = computed(() => {
   const found: CardLeaf[] = [];
   if (!loaded.value) return found;
+  const overlaid = overlaysByCard.value;
   for (const stored of tags.value) {
     const kind = kindOf(stored.kind);
     const tag = kind?.tagOf ? kind.tagOf(stored) : stored;
     if (!kind || !tag) continue;
     if (kind.per === 'tag') {
       const id = cardId(tag, null);
-      found.push({ id, kind: tag.kind, tag, overlays: overlaysOf(id), run: null, name: tag.name });
+      found.push({ id, kind: tag.kind, tag, overlays: overlaid.get(id) ?? NONE, run: null, name: tag.name });
       continue;
     }
-    const having = new Set((seriesByTag.value.get(tag.id) ?? []).map((one) => one.run));
+    const having = new Set(runsByTag.value.get(tag.id));
     for (const run of visibleRuns.value) {
       if (!having.has(run.id)) continue;
       found.push({ id: cardId(tag, run), kind: tag.kind, tag, overlays: [], run, name: tag.name });
@@ -71,7 +74,7 @@ export function runsOf(card: CardSpec): Run[] {
   if (isUserLayout(card.tag)) return visibleRuns.value;
   const having = new Set<number>();
   for (const tag of [...(card.custom?.tags ?? [card.tag]), ...card.overlays]) {
-    for (const one of seriesByTag.value.get(tag.id) ?? []) having.add(one.run);
+    for (const run of runsByTag.value.get(tag.id) ?? []) having.add(run);
   }
   return visibleRuns.value.filter((run) => having.has(run.id));
 }
@@ -81,25 +84,36 @@ export const CUSTOM = '*made';
 
 const filtered = computed(() => {
   const kind = kindFilter.value;
-  const matches = filter.value?.matches ?? (() => true);
-  const subject = (name: string) => ({ name, field: () => undefined, labels: () => [] });
-  return everyCard.value.filter((card) => (kind === '' || card.kind === kind) && matches(subject(card.name)));
+  const matches = filter.value?.matches;
+  if (!matches && kind === '') return everyCard.value;
+  const field = () => undefined;
+  const labels = () => [];
+  return everyCard.value.filter(
+    (card) =>
+      (kind === '' || card.kind === kind) && (!matches || matches({ name: card.name, field, labels })),
+  );
+});
+
+/** The ids of the tags that a chosen run has. */
+const tagsWithData = computed(() => {
+  const chosen = visibleRunIds.value;
+  const found = new Set<number>();
+  for (const one of seriesKeys.value) if (chosen.has(one.run)) found.add(one.tag);
+  return found;
 });
 
 /** Whether a card of one tag shows something of a chosen run. */
-function hasData(card: CardLeaf): boolean {
-  if (card.run || isUserLayout(card.tag)) return true;
-  const chosen = visibleRunIds.value;
-  return [card.tag, ...card.overlays].some((tag) =>
-    (seriesByTag.value.get(tag.id) ?? []).some((one) => chosen.has(one.run)),
-  );
+function hasData(card: CardLeaf, having: Set<number>): boolean {
+  if (card.run || having.has(card.tag.id) || isUserLayout(card.tag)) return true;
+  return card.overlays.some((tag) => having.has(tag.id));
 }
 
 const split = computed(() => {
   const withData: CardLeaf[] = [];
   let without = 0;
+  const having = tagsWithData.value;
   for (const card of filtered.value) {
-    if (hasData(card)) withData.push(card);
+    if (hasData(card, having)) withData.push(card);
     else without++;
   }
   return { shown: showsEmpty.value ? filtered.value : withData, without };

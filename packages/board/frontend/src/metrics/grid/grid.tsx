@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { PINNED } from './card_list.ts';
 import { scrolled } from './grid_address.ts';
-import { CardItem, HeadingItem } from './grid_item.tsx';
+import { CardItem, HeadingItem, PanelItem } from './grid_item.tsx';
 import { inSight } from './grid_layout.ts';
 import { gridWidth, layout, shownSections } from './grid_state.ts';
 
@@ -62,6 +62,8 @@ export function Grid() {
         {seen.map((item) =>
           item.kind === 'heading' ? (
             <HeadingItem key={`h:${item.id}`} item={item} />
+          ) : item.kind === 'panel' ? (
+            <PanelItem key={`n:${item.id}`} item={item} />
           ) : (
             <CardItem
               key={`${item.section === 0 && shownSections.value[0]?.path === PINNED ? 'p' : 'c'}:${item.id}`}

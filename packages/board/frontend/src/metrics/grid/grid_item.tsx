@@ -6,10 +6,13 @@ import { toggled } from '../../cards/card_address.ts';
 import { Icon } from '../../controls/icons.tsx';
 import { memo } from '../../controls/memo.ts';
 import { safeText } from '../../strings/safe_text.ts';
+import { addPanel, canEdit, draft, panelsAt } from '../panels/panel_store.ts';
+import { PanelView } from '../panels/panel_view.tsx';
+import { ABOVE } from '../panels/panels.ts';
 import { shutFolders } from './grid_address.ts';
 import { GridCard } from './grid_card.tsx';
 import type { Placed } from './grid_layout.ts';
-import { cardsById, shownSections } from './grid_state.ts';
+import { bodyHeights, cardOf, panelKey, shownSections } from './grid_state.ts';
 
 function place(element: HTMLElement | null, item: Placed): void {
   if (!element) return;
@@ -47,6 +50,38 @@ export function HeadingItem({ item }: { item: Placed }) {
         </span>
         <span class="count">{section.count}</span>
       </button>
+      {canEdit.value && (
+        <button
+          type="button"
+          class="icon heading-add"
+          aria-label={`Add a panel of text to ${safeText(section.title || 'top level', 120)}`}
+          title="Add a panel of text here"
+          disabled={draft.value !== null}
+          onClick={() => {
+            if (isShut) shutFolders.value = toggled(shutFolders.value, item.id);
+            addPanel(section.path);
+          }}
+        >
+          <Icon name="plus" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function PanelItem({ item }: { item: Placed }) {
+  const element = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => place(element.current, item));
+  const onHeight = useRef((height: number) => {
+    const key = panelKey(item.id);
+    if (height === 0 || bodyHeights.peek().get(key) === height) return;
+    bodyHeights.value = new Map(bodyHeights.peek()).set(key, height);
+  }).current;
+  const among = panelsAt(item.section < 0 ? ABOVE : (shownSections.value[item.section]?.path ?? ABOVE));
+  const panel = among.find((one) => one.id === item.id);
+  return (
+    <div class="grid-item" ref={element}>
+      {panel && <PanelView panel={panel} among={among} onHeight={onHeight} />}
     </div>
   );
 }
@@ -54,7 +89,7 @@ export function HeadingItem({ item }: { item: Placed }) {
 export const CardItem = memo(function CardItem({ item }: { item: Placed }) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => place(element.current, item));
-  const card = cardsById.value.get(item.id);
+  const card = cardOf(item);
   return (
     <div class="grid-item" ref={element}>
       {card && <GridCard card={card} width={item.width - FRAME_WIDTH} height={item.height - FRAME_HEIGHT} />}

@@ -51,6 +51,25 @@ test('a large card takes a whole row; a closed section shows only its heading', 
   assert.equal(of('eval').y, of('shut').y + HEADING_HEIGHT);
 });
 
+test('panels take whole rows: above all, and below the heading of their folder', () => {
+  const panel = { id: 'n', height: 70 };
+  const [open, shut, last] = sections();
+  const withPanels = [{ ...open!, panels: [panel] }, { ...shut!, panels: [{ ...panel, id: 'm' }] }, last!];
+  const { items } = layOut(withPanels, 1100, 360, [{ id: 'top', height: 50 }]);
+  const of = (id: string) => items.find((item) => item.id === id)!;
+  assert.deepEqual([of('top').y, of('top').width, of('top').section], [GAP, 1100, -1]);
+  assert.equal(of('train').y, GAP + 50 + GAP);
+  assert.equal(of('n').y, of('train').y + HEADING_HEIGHT);
+  assert.equal(of('a').y, of('n').y + 70 + GAP);
+  assert.equal(of('m'), undefined);
+  const short = { path: 's', shut: false, cards: [card('x')] };
+  const placed = layOut([short, { ...short, path: 't', panels: [panel] }], 1100, 360).items;
+  assert.ok(
+    placed.every((item) => !item.shared),
+    'a folder with a panel has a row of its own',
+  );
+});
+
 test('what is in sight is all that touches the window, and little more is looked at', () => {
   const layout = layOut(sections(), 1100, 360);
   for (const top of [0, 333, 5000, layout.height - 10]) {

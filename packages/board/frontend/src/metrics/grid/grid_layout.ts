@@ -9,23 +9,33 @@ export interface GridCard {
   row: string;
 }
 
+/** A panel of text, as wide as the page. */
+export interface GridPanel {
+  id: string;
+  height: number;
+}
+
 export interface GridSection {
   path: string;
   shut: boolean;
+  /** Between the heading and the cards. */
+  panels?: GridPanel[];
   cards: GridCard[];
 }
 
 export interface Placed {
-  kind: 'heading' | 'card';
+  kind: 'heading' | 'card' | 'panel';
   id: string;
-  /** Of the section that it belongs to. */
+  /** Of the section that it belongs to; -1: above all sections. */
   section: number;
+  /** Of a card or panel: its place in the section. */
+  index: number;
   x: number;
   y: number;
   width: number;
   height: number;
   /** Of a heading: there are others beside it. */
-  shared?: boolean;
+  shared: boolean;
 }
 
 export const HEADING_HEIGHT = 34;
@@ -44,35 +54,50 @@ interface Band {
 }
 
 /** A section that leaves room beside it: its cards are alike, and fewer than the columns. */
-function isShort({ shut, cards }: GridSection, columns: number): boolean {
+function isShort({ shut, panels = [], cards }: GridSection, columns: number): boolean {
   return (
     !shut &&
+    panels.length === 0 &&
     cards.length > 0 &&
     cards.length < columns &&
     cards.every((card) => !card.large && card.row === cards[0]!.row)
   );
 }
 
-/** Lays out sections of cards in as many equal columns as fit; short sections share a row. */
-export function layOut(sections: GridSection[], width: number, leastWidth: number): GridLayout {
+/** Lays out panels above all, and sections of cards in as many equal columns as fit; short sections share a row. */
+export function layOut(
+  sections: GridSection[],
+  width: number,
+  leastWidth: number,
+  above: GridPanel[] = [],
+): GridLayout {
   const columns = Math.max(1, Math.floor((width + GAP) / (leastWidth + GAP)));
   const cardWidth = Math.floor((width - GAP * (columns - 1)) / columns);
   const items: Placed[] = [];
-  let y = 0;
+  let y = placePanels(items, above, -1, above.length > 0 ? GAP : 0, width);
   let band: Band = { sections: [], used: 0 };
   const endBand = () => {
     const shared = band.sections.length > 1;
     for (const { section, index, column } of band.sections) {
       const x = column * (cardWidth + GAP);
       const across = shared ? section.cards.length * (cardWidth + GAP) - GAP : width;
-      const heading = { kind: 'heading' as const, id: section.path, section: index, x, y };
-      items.push({ ...heading, width: across, height: HEADING_HEIGHT, ...(shared ? { shared } : {}) });
+      items.push(placedHeading(section.path, index, x, y, across, shared));
     }
     let tallest = 0;
     for (const { section, index, column } of band.sections) {
       section.cards.forEach(({ id, height }, i) => {
         const x = (column + i) * (cardWidth + GAP);
-        items.push({ kind: 'card', id, section: index, x, y: y + HEADING_HEIGHT, width: cardWidth, height });
+        items.push({
+          kind: 'card',
+          id,
+          section: index,
+          index: i,
+          x,
+          y: y + HEADING_HEIGHT,
+          width: cardWidth,
+          height,
+          shared: false,
+        });
         tallest = Math.max(tallest, height);
       });
     }
@@ -93,6 +118,33 @@ export function layOut(sections: GridSection[], width: number, leastWidth: numbe
   return { items, height: y, columns };
 }
 
+function placedHeading(
+  id: string,
+  section: number,
+  x: number,
+  y: number,
+  width: number,
+  shared: boolean,
+): Placed {
+  return { kind: 'heading', id, section, index: -1, x, y, width, height: HEADING_HEIGHT, shared };
+}
+
+/** Places panels below each other. Returns: where what follows begins. */
+function placePanels(
+  items: Placed[],
+  panels: GridPanel[],
+  section: number,
+  top: number,
+  width: number,
+): number {
+  let y = top;
+  panels.forEach(({ id, height }, index) => {
+    items.push({ kind: 'panel', id, section, index, x: 0, y, width, height, shared: false });
+    y += height + GAP;
+  });
+  return y;
+}
+
 /** Places a section in rows of its own. Returns: where the next one begins. */
 function placeSection(
   items: Placed[],
@@ -102,9 +154,10 @@ function placeSection(
   { columns, cardWidth, width }: { columns: number; cardWidth: number; width: number },
 ): number {
   let y = top;
-  items.push({ kind: 'heading', id: section.path, section: index, x: 0, y, width, height: HEADING_HEIGHT });
+  items.push(placedHeading(section.path, index, 0, y, width, false));
   y += HEADING_HEIGHT;
   if (section.shut) return y;
+  y = placePanels(items, section.panels ?? [], index, y, width);
   let column = 0;
   let rowHeight = 0;
   let row = '';
@@ -113,7 +166,7 @@ function placeSection(
     column = 0;
     rowHeight = 0;
   };
-  for (const card of section.cards) {
+  section.cards.forEach((card, i) => {
     if (card.row !== row || card.large) endRow();
     row = card.row;
     const height = card.large ? card.tall : card.height;
@@ -121,15 +174,17 @@ function placeSection(
       kind: 'card',
       id: card.id,
       section: index,
+      index: i,
       x: card.large ? 0 : column * (cardWidth + GAP),
       y,
       width: card.large ? width : cardWidth,
       height,
+      shared: false,
     });
     rowHeight = Math.max(rowHeight, height);
     column += card.large ? columns : 1;
     if (column >= columns) endRow();
-  }
+  });
   endRow();
   return section.cards.length > 0 ? y + 4 : y;
 }

@@ -5,10 +5,18 @@ import { largeCards } from '../../cards/card_address.ts';
 import { kindOf } from '../../cards/registry.ts';
 import { RANGE_TABLE_HEIGHT } from '../../scalars/range_values.ts';
 import { tableCards } from '../../scalars/settings/chart_settings.ts';
-import { PINNED, sections } from './card_list.ts';
+import { panelsAt } from '../panels/panel_store.ts';
+import { ABOVE } from '../panels/panels.ts';
+import { type CardLeaf, PINNED, sections } from './card_list.ts';
 import { cardWidth, shutFolders } from './grid_address.ts';
-import { layOut } from './grid_layout.ts';
+import { type GridLayout, layOut, type Placed } from './grid_layout.ts';
 import { isInShut } from './tag_tree.ts';
+
+/** Of a panel before it is measured. */
+const PANEL_HEIGHT = 80;
+
+/** The key of a panel's height in `bodyHeights`. */
+export const panelKey = (id: string): string => `*panel ${id}`;
 
 /** The heights that bodies need, by id of card. */
 export const bodyHeights = signal<ReadonlyMap<string, number>>(new Map());
@@ -19,15 +27,20 @@ export const shownSections = computed(() => {
   return sections.value.filter((section) => !isInShut(section.path, shut));
 });
 
-export const layout = computed(() => {
+export const layout = computed((): GridLayout => {
+  // Before the width is known nothing is in sight, and a hundred thousand cards take a while.
+  if (gridWidth.value === 0) return { items: [], height: 0, columns: 1 };
   const shut = new Set(shutFolders.value);
   const large = new Set(largeCards.value);
   const tables = new Set(tableCards.value);
   const heights = bodyHeights.value;
+  const panelsOf = (place: string) =>
+    panelsAt(place).map(({ id }) => ({ id, height: heights.get(panelKey(id)) ?? PANEL_HEIGHT }));
   return layOut(
     shownSections.value.map((section) => ({
       path: section.path,
       shut: shut.has(section.path),
+      panels: panelsOf(section.path),
       cards: section.cards.map((card) => {
         const kind = kindOf(card.kind)!;
         const table = tables.has(card.id) ? RANGE_TABLE_HEIGHT : 0;
@@ -43,9 +56,12 @@ export const layout = computed(() => {
     })),
     gridWidth.value,
     cardWidth.value,
+    panelsOf(ABOVE),
   );
 });
 
-export const cardsById = computed(
-  () => new Map(sections.value.flatMap((s) => s.cards.map((card) => [card.id, card]))),
-);
+/** The card of an item, which was placed in the sections as they are. */
+export const cardOf = ({ section, index, id }: Placed): CardLeaf | undefined => {
+  const card = shownSections.value[section]?.cards[index];
+  return card?.id === id ? card : undefined;
+};

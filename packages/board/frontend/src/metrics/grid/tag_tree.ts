@@ -22,29 +22,50 @@ export interface Section<T extends Leaf> {
 interface Folder<T> {
   path: string;
   cards: T[];
-  folders: Map<string, Folder<T>>;
+  /** null: none; there may be as many folders as tags. */
+  folders: Map<string, Folder<T>> | null;
+}
+
+/** A folder in another one; made where it is not there. */
+function folderIn<T>(above: Folder<T>, name: string, path: string): Folder<T> {
+  above.folders ??= new Map();
+  let found = above.folders.get(name);
+  if (!found) {
+    found = { path, cards: [], folders: null };
+    above.folders.set(name, found);
+  }
+  return found;
+}
+
+/** The folder at a path below the root. */
+function folderAt<T>(root: Folder<T>, path: string): Folder<T> {
+  if (!path.includes('/')) return folderIn(root, path, path);
+  const parts = path.split('/');
+  return parts.reduce((at, part, i) => folderIn(at, part, parts.slice(0, i + 1).join('/')), root);
 }
 
 /** The sections in their order on the page; folders with one folder and no card merge into it. */
 export function sectionsOf<T extends Leaf>(leaves: Iterable<T>, kinds: Kind[]): Section<T>[] {
-  const root: Folder<T> = { path: '', cards: [], folders: new Map() };
+  const root: Folder<T> = { path: '', cards: [], folders: null };
+  // Most leaves lie in the folder of the one before. "/a" is in a folder without a name.
+  let last = root;
+  let lastPath: string | null = null;
   for (const leaf of leaves) {
-    const parts = leaf.name.split('/');
-    let at = root;
-    for (let i = 0; i < parts.length - 1; i++) {
-      const path = parts.slice(0, i + 1).join('/');
-      let next = at.folders.get(parts[i]!);
-      if (!next) {
-        next = { path, cards: [], folders: new Map() };
-        at.folders.set(parts[i]!, next);
-      }
-      at = next;
+    const end = leaf.name.lastIndexOf('/');
+    const path = end < 0 ? null : leaf.name.slice(0, end);
+    if (path !== lastPath) {
+      last = path === null ? root : folderAt(root, path);
+      lastPath = path;
     }
-    at.cards.push(leaf);
+    last.cards.push(leaf);
   }
   const sections: Section<T>[] = [];
+  const inOrder = (a: T, b: T) =>
+    (a.kind === b.kind ? 0 : kinds.indexOf(a.kind) - kinds.indexOf(b.kind)) ||
+    naturally(a.name, b.name) ||
+    naturally(a.id, b.id);
   const add = (folder: Folder<T>, above: string, depth: number): number => {
-    if (folder.cards.length === 0 && folder.folders.size === 1 && folder !== root) {
+    if (folder.cards.length === 0 && folder.folders?.size === 1 && folder !== root) {
       const [inner] = folder.folders.values();
       return add(inner!, above, depth);
     }
@@ -53,14 +74,13 @@ export function sectionsOf<T extends Leaf>(leaves: Iterable<T>, kinds: Kind[]): 
       title: above === '' ? folder.path : folder.path.slice(above.length + 1),
       depth,
       count: folder.cards.length,
-      cards: folder.cards.sort(
-        (a, b) =>
-          kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || naturally(a.name, b.name) || naturally(a.id, b.id),
-      ),
+      cards: folder.cards.length > 1 ? folder.cards.sort(inOrder) : folder.cards,
     };
     const isSection = folder !== root || folder.cards.length > 0;
     if (isSection) sections.push(section);
-    const inner = [...folder.folders.values()].sort((a, b) => naturally(a.path, b.path));
+    const inner = folder.folders
+      ? [...folder.folders.values()].sort((a, b) => naturally(a.path, b.path))
+      : [];
     for (const one of inner) section.count += add(one, folder.path, folder === root ? 0 : depth + 1);
     if (folder === root) section.count = folder.cards.length;
     return section.count;

@@ -1,11 +1,11 @@
 /** The filters of the cards: by the names of their tags, and by kind. */
 import { useRef } from 'preact/hooks';
 import { beginStep } from '../../address/url_state.ts';
-import type { Kind } from '../../api/types.ts';
 import { Icon } from '../../controls/icons.tsx';
 import { safeText } from '../../strings/safe_text.ts';
 import { cardCount, filterError, matchedCount, shownKinds } from '../grid/card_list.ts';
 import { kindFilter, tagFilter } from '../grid/grid_address.ts';
+import { KIND_NAMES } from '../grid/kind_names.ts';
 
 export function TagFilter() {
   const wrong = filterError.value;
@@ -50,18 +50,6 @@ export function TagFilter() {
     </div>
   );
 }
-
-const KIND_NAMES: Partial<Record<Kind, string>> = {
-  scalar: 'charts',
-  histogram: 'histograms',
-  image: 'images',
-  audio: 'audio',
-  text: 'text',
-  pr_curve: 'PR curves',
-  custom_scalars: 'layouts',
-  mesh: 'meshes',
-  tensor: 'tensors',
-};
 
 /** Cards of one kind only, where there are several. */
 export function KindFilter() {

@@ -1,7 +1,9 @@
 /** Picks a run's colour: one of the palette, or any. */
+
 import { useEffect, useRef } from 'preact/hooks';
 import type { Run } from '../../api/types.ts';
 import { FormLayer } from '../../controls/form_layer.tsx';
+import { runTitle } from '../../state/run_title.ts';
 import { safeText } from '../../strings/safe_text.ts';
 import { colour } from '../../style/theme.ts';
 import { COLOURS } from '../colour_slots.ts';
@@ -9,7 +11,12 @@ import { pickColour, runColour } from '../colours.ts';
 
 export function ColourPicker({ run, anchor, close }: { run: Run; anchor: Element; close: () => void }) {
   return (
-    <FormLayer anchor={anchor} close={close} label={`Colour of ${safeText(run.name, 120)}`} class="colours">
+    <FormLayer
+      anchor={anchor}
+      close={close}
+      label={`Colour of ${safeText(runTitle(run.name), 120)}`}
+      class="colours"
+    >
       <div class="colour-grid">
         {Array.from({ length: COLOURS }, (_, i) => (
           <Choice key={i} index={i} run={run} close={close} />

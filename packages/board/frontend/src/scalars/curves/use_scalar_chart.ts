@@ -3,14 +3,14 @@
 import { useMemo } from 'preact/hooks';
 import type { Run } from '../../api/types.ts';
 import { type ChartView, type Curve, SUPERSEDED } from '../../charts/chart_model.ts';
-import { fitX, fitY } from '../../charts/fit.ts';
 import { runStyles } from '../../runs/colours.ts';
 import { runById } from '../../state/catalogue.ts';
 import { runTitle } from '../../state/run_title.ts';
 import { themeVersion } from '../../style/theme.ts';
-import { type CardStyle, styleOfCard } from '../settings/card_style.ts';
+import { styleOfCard } from '../settings/card_style.ts';
 import { groupBand, ignoreOutliers, type Scale, yScale } from '../settings/chart_settings.ts';
 import type { CurvePart } from '../settings/curve_part.ts';
+import { chartView } from './chart_view.ts';
 import { fetchCurves, MOST_QUERIES } from './curve_loader.ts';
 import {
   type CurveSettings,
@@ -19,7 +19,6 @@ import {
   groupsOfRuns,
   queryOf,
   styledCurves,
-  type Zoom,
   zoomOf,
 } from './scalar_query.ts';
 import { type CurvesState, type ShownCurves, useCurves } from './use_curves.ts';
@@ -80,7 +79,7 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
   const scale = style.y ?? yScale.value;
   const outliers = style.out ?? ignoreOutliers.value;
   const view = useMemo(
-    () => viewOf(curves, settings, zoom, scale, outliers, style),
+    () => chartView(curves, settings, zoom, scale, outliers, style),
     [curves, settings, JSON.stringify([zoom, style]), scale, outliers],
   );
   const notPositive = useMemo(() => (scale === 'log' ? countNotPositive(curves) : 0), [curves, scale]);
@@ -90,33 +89,6 @@ export function useScalarChart({ id, title, parts, runs, width, finish }: Scalar
     return curvesOf({ ...request, lists: await fetchCurves(queriesAt(wide)) });
   };
   return { ...state, id, title, curves, view, settings, scale, drawn, runs, notPositive, inFull };
-}
-
-function viewOf(
-  curves: Curve[],
-  settings: CurveSettings,
-  zoom: Zoom | null,
-  scale: Scale,
-  outliers: boolean,
-  { lo, hi }: CardStyle,
-): ChartView | null {
-  const x = zoom?.x ?? fitX(curves, settings.log);
-  if (!x) return null;
-  const left = curves.filter((curve) => !curve.right);
-  const right = curves.filter((curve) => curve.right);
-  const fitted = fitY(left, x, scale, outliers) ?? (scale === 'log' ? [0.1, 1] : [0, 1]);
-  const isPossible = (end: number | undefined) => end !== undefined && (scale !== 'log' || end > 0);
-  const y: [number, number] = [isPossible(lo) ? lo! : fitted[0], isPossible(hi) ? hi! : fitted[1]];
-  return {
-    x,
-    y: zoom?.y ?? (y[0] < y[1] ? y : fitted),
-    right: right.length > 0 ? (fitY(right, x, scale, outliers) ?? [0, 1]) : null,
-    xScale: settings.log ? 'log' : 'linear',
-    yScale: scale,
-    xUnit: settings.unit,
-    xName: settings.name,
-    marksClipped: outliers || isPossible(lo) || isPossible(hi),
-  };
 }
 
 function countNotPositive(curves: Curve[]): number {

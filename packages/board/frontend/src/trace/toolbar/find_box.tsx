@@ -1,6 +1,7 @@
 /** The search box: finds nodes by a pattern and goes from one to the next. */
 import { effect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { safeText } from '../../strings/safe_text.ts';
 import { count } from '../../units/numbers.ts';
 import { pattern } from '../address/address_fields.ts';
 import { type Found, findRequests, found, goToFound, warm } from '../state/trace_search.ts';
@@ -22,12 +23,14 @@ export function FindBox() {
   const walked =
     now && now.places.length < now.total ? ` Enter goes through the first ${now.places.length} of them.` : '';
   return (
-    <span class={`trace-find${now?.wrong ? ' wrong' : ''}`} title={now?.message || walked || undefined}>
+    <span class={`trace-find${now?.wrong ? ' wrong' : ''}`} title={walked || undefined}>
       <input
         ref={box}
         type="search"
         placeholder="Find node  /"
         aria-label="Find nodes by a pattern"
+        aria-invalid={now?.wrong ? true : undefined}
+        aria-describedby={now?.wrong ? 'trace-find-error' : undefined}
         value={pattern.value}
         onFocus={() => {
           const model = mainTrace.peek();
@@ -47,6 +50,11 @@ export function FindBox() {
       <span class="trace-count" role="status">
         {statusOf(now)}
       </span>
+      {now?.wrong && now.message !== '' && (
+        <p class="field-error" id="trace-find-error" role="alert">
+          {safeText(now.message, 300)}
+        </p>
+      )}
     </span>
   );
 }

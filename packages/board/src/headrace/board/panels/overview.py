@@ -6,19 +6,19 @@ import secrets
 import threading
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 from flask import Response, request
 
 from headrace.board.board import Board
-from headrace.board.reading.scanner import scanner_name
-from headrace.board.store.scalar_series import ScalarStatistics
+from headrace.board.reading.scanner import MANY_SERIES, release_memory, scanner_name
 from headrace.board.updates.changes_since import ChangesSince
-from headrace.board.updates.json_rows import problem_row
+from headrace.board.updates.json_rows import problem_row, tag_row
+from headrace.board.updates.series_columns import compact_columns
 from headrace.board.updates.status import event_stream, memory_bytes, status_document
+from headrace.board.web.columns import MEDIA_TYPE
 from headrace.board.web.panel import Panel, Route
 from headrace.board.web.query_arguments import float_argument, int_argument
-from headrace.board.web.responses import json_response
+from headrace.board.web.responses import columns_response, json_response
 
 _MAX_STREAMS = 8  # each occupies a thread of the server; further pages poll /changes
 _MAX_WAITERS = 8  # requests of /changes that wait; each occupies a thread, further ones do not wait
@@ -58,7 +58,7 @@ class OverviewPanel(Panel):
                 "version": version("headrace-board"),
                 "logdir": board.name,
                 "title": board.title,
-                "read_only": board.state is None,
+                "read_only": board.state_is_read_only,
                 "token_needed": board.token_needed,
                 "boot": self._boot,
             },
@@ -99,11 +99,20 @@ class OverviewPanel(Panel):
         return json_response(self.board, document)
 
     def tags(self) -> Response:
-        """Returns the tags and series that changed since a mark."""
+        """Returns the tags and series that changed since a mark: JSON, or columns on request."""
         new = self._changes.series(request.args.get("since"))
         gone = {"tag": [tag for tag, _ in new.gone], "run": [run for _, run in new.gone]}
-        document = {"tags": new.tags, "series": _series_columns(new.rows), "gone": gone}
-        return json_response(self.board, {**document, "mark": new.mark, "whole": new.whole})
+        document = {"gone": gone, "mark": new.mark, "whole": new.whole}
+        if request.accept_mimetypes.best == MEDIA_TYPE:
+            header, columns = compact_columns(new.tags, new.figures.columns)
+            response = columns_response(self.board, {**document, **header}, columns, compress=True)
+        else:
+            tags = [tag_row(tag) for tag in new.tags]
+            lists = new.figures.as_lists()
+            response = json_response(self.board, {"tags": tags, "series": lists, **document})
+        if len(new.figures.series) >= MANY_SERIES:
+            response.call_on_close(release_memory)
+        return response
 
     def changes(self) -> Response:
         """Returns the status, once the revision is above `since` or `wait` seconds have passed."""
@@ -127,14 +136,3 @@ class OverviewPanel(Panel):
             message = "too many pages follow the events; request /changes instead"
             return json_response(self.board, {"error": message}, 503)
         return event_stream(self.board, self._boot, self._streams)
-
-
-def _series_columns(rows: list[tuple[int, int, tuple[Any, ...]]]) -> dict[str, list[Any]]:
-    """Returns rows of (tag, run, figures) as columns."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("tag", "run", *ScalarStatistics._fields)}
-    for tag, run, figures in rows:
-        columns["tag"].append(tag)
-        columns["run"].append(run)
-        for name, value in zip(ScalarStatistics._fields, figures):
-            columns[name].append(value)
-    return columns

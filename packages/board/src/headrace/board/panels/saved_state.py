@@ -37,7 +37,8 @@ class SavedStatePanel(Panel):
         state = self.board.state
         saved = {} if state is None else state.all()
         names = [{"name": name, "revision": saved[name].revision} for name in sorted(saved)]
-        return json_response(self.board, {"read_only": state is None, "documents": names})
+        read_only = self.board.state_is_read_only
+        return json_response(self.board, {"read_only": read_only, "documents": names})
 
     def document(self, name: str) -> Response:
         """Returns a document; revision 0 and null if it was never put."""

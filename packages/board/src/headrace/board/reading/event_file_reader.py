@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from headrace.board.reading.record_access import KnownFile, RecordAccess
 from headrace.board.reading.scan_batch import DEAD, FAILED, MAX_TAGS, MORE, Rows, ScanBatch
 from headrace.board.reading.scanner import Scanner, new_scanner
 from headrace.board.store.blob_series import BlobSeries
+from headrace.board.store.few_rows import FEW_ROWS
 from headrace.board.store.run_index import RunIndex
 from headrace.board.store.scalar_series import ScalarSeries
 
@@ -119,10 +121,10 @@ class EventFileReader:
     def remove(self) -> None:
         """Removes the file's rows and problems from the store."""
         with self._index.lock:
-            for tag, series in [*self.run.series.items()]:
+            for series in [*self.run.series.values()]:
                 series.drop_file(self.number)
                 if not len(series):
-                    del self.run.series[tag]
+                    self._index.remove_series(series)
         self._records.drop_file(self.number)
         self._index.problems.forget(file=self.found.name)
 
@@ -191,29 +193,48 @@ class EventFileReader:
         first_walls = wall[batch.scalars.bounds[:-1]].tolist()
         last_walls = np.fmax.reduceat(wall, batch.scalars.bounds[:-1]).tolist()
         wides = batch.wide.tolist()
+        size = ScalarSeries.format.record.itemsize
+        packed = self._packed(batch.scalars, narrow)
+
+        def rows_of(i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            rows = slice(bounds[i], bounds[i + 1])
+            return step[rows], wall[rows], (value if wides[i] else narrow)[rows]
+
         for i, tag in enumerate(batch.scalars.tags.tolist()):
             series = self._series[tag]
             if not isinstance(series, ScalarSeries):
                 continue
-            rows = slice(bounds[i], bounds[i + 1])
-            columns = (step[rows], wall[rows], (value if wides[i] else narrow)[rows])
+            begin, end = bounds[i], bounds[i + 1]
             before = series.last_wall_of(self.number)
-            series.add_points(
-                self.number,
-                order,
-                columns,
-                wides[i],
-                starts.get(tag, []),
-                tag not in falling,
-                last_walls[i],
-            )
+            rising = tag not in falling
+            mine = starts.get(tag, [])
+            added = False
+            if packed and end - begin <= FEW_ROWS and not wides[i]:
+                few = packed[begin * size : end * size]
+                added = series.append_packed(self.number, order, few, mine, rising)
+            if not added:
+                columns = rows_of(i)
+                series.add_points(
+                    self.number, order, columns, wides[i], mine, rising, last_walls[i]
+                )
+                if series.writers_at_once():
+                    self.problems.writers_at_once(series)
             if tag in odd or first_walls[i] < before - CLOCK_JUMP_S:
-                self.problems.points(series, columns, before)
-            if series.writers_at_once():
-                self.problems.writers_at_once(series)
+                self.problems.points(series, rows_of(i), before)
+
+    @staticmethod
+    def _packed(rows: Rows, narrow: np.ndarray) -> bytes:
+        """Returns all rows in the format of few rows, if most of the tags have few; else b""."""
+        if len(narrow) > FEW_ROWS * len(rows.tags):
+            return b""
+        return ScalarSeries.format.packed((*rows.columns[:2], narrow))
 
     def _add_tags(self, batch: ScanBatch, order: str) -> None:
-        for entry in batch.new_tags:
+        # Each entry is freed once it was used: there may be 100,000 of them.
+        entries = deque(batch.new_tags)
+        batch.new_tags.clear()
+        while entries:
+            entry = entries.popleft()
             if len(self.run.series) >= MAX_TAGS:
                 self._series.append(None)
                 self.problems.too_many_tags()

@@ -14,7 +14,7 @@ from headrace.board.reading.logdir_walk import FoundFile, Walk, walk_logdir
 from headrace.board.reading.places.named_folders import LogSource
 from headrace.board.reading.record_access import RecordAccess
 from headrace.board.reading.scan_batch import MORE, TORN
-from headrace.board.reading.scanner import scanner_name
+from headrace.board.reading.scanner import MANY_SERIES, release_memory, scanner_name
 from headrace.board.store.path_text import path_text
 from headrace.board.store.problems import NOTE, WARNING
 from headrace.board.store.run import Run
@@ -69,6 +69,7 @@ class Ingestion:
         self._had_all = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._released_at = 0  # series that there were when memory was released
         self._readers = _READERS if scanner_name() == "native" else 1
 
     def progress(self) -> Progress:
@@ -269,6 +270,10 @@ class Ingestion:
                 self._reread(file)
         if any(changed):
             self._index.touch()
+            series = self._index.totals().series
+            if series >= self._released_at + MANY_SERIES:
+                release_memory()
+                self._released_at = series
         return any(file.state == MORE for file in self._file_readers.values())
 
     def _read(self, file: EventFileReader) -> bool:

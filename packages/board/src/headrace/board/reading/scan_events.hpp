@@ -2,11 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "record_frames.hpp"
 #include "tensor_number.hpp"
@@ -15,6 +21,7 @@ namespace headrace_board {
 
 constexpr size_t kMaxNameBytes = 64u << 10;
 constexpr size_t kMaxContentBytes = 1u << 20;
+constexpr size_t kNameBlockBytes = 4u << 10;
 constexpr size_t kMaxTags = 100000;
 constexpr size_t kMaxTagBytes = 64u << 20;
 constexpr size_t kMaxStartsConsidered = 1000;
@@ -93,7 +100,6 @@ class EventScanner {
   void scan(int fd, uint64_t limit) {
     records = 0;
     last_wall = -std::numeric_limits<double>::infinity();
-    new_tags.clear();
     starts.clear();
     dropped = 0;
     dropped_from = -1;
@@ -116,8 +122,10 @@ class EventScanner {
     frames.end();
   }
 
-  // Frees the memory of the rows.
+  // Frees the memory of the rows and tags.
   void clear() {
+    new_tags = std::vector<NewTag>();
+    starts = std::vector<Start>();
     scalars = ScalarRows();
     blobs = BlobRows();
   }
@@ -136,13 +144,31 @@ class EventScanner {
     bool has_metadata = false;
     Metadata metadata;
   };
-  // What the file has recorded about one tag name.
-  struct Name {
-    bool known = false;  // its metadata
+  struct Texts {
     std::string plugin, display, description, content;
     uint64_t data_class = 0;
-    int32_t by_kind[kKinds];
-    Name() { std::fill(by_kind, by_kind + kKinds, -1); }
+  };
+  struct Kinds {
+    int32_t id[kKinds];
+    Kinds() { std::fill(id, id + kKinds, -1); }
+  };
+  // What the file has recorded about one tag name. Files may have 100,000 names, nearly all of
+  // them of one kind and many without metadata.
+  struct Name {
+    std::unique_ptr<Texts> texts;  // once it has metadata
+    int32_t first_kind = -1, first_id = -1;
+    std::unique_ptr<Kinds> others;
+
+    const Texts& known() const {
+      static const Texts none;
+      return texts ? *texts : none;
+    }
+    int32_t& id_of(int kind) {
+      if (first_kind < 0) first_kind = kind;
+      if (first_kind == kind) return first_id;
+      if (!others) others = std::make_unique<Kinds>();
+      return others->id[kind];
+    }
   };
 
   static std::string_view view(Bytes bytes) {
@@ -257,16 +283,17 @@ class EventScanner {
   void add_value(const Frame& frame, int32_t index, const Value& value) {
     Name* known = name(view(value.tag), frame.offset);
     if (!known) return;
-    if (value.has_metadata && !known->known) {
+    if (value.has_metadata && !known->texts) {
       const Metadata& own_metadata = value.metadata;
-      known->known = true;
-      known->plugin = text(own_metadata.plugin);
-      known->display = text(own_metadata.display);
-      known->description = text(own_metadata.description);
+      known->texts = std::make_unique<Texts>();
+      known->texts->plugin = text(own_metadata.plugin);
+      known->texts->display = text(own_metadata.display);
+      known->texts->description = text(own_metadata.description);
       if (own_metadata.content.size() <= kMaxContentBytes)
-        known->content = std::string(view(own_metadata.content));
-      known->data_class = own_metadata.data_class;
+        known->texts->content = std::string(view(own_metadata.content));
+      known->texts->data_class = own_metadata.data_class;
     }
+    const Texts& texts = known->known();
     int kind = kTensor;
     double number = value.number;
     bool needs_64 = false;
@@ -276,13 +303,13 @@ class EventScanner {
       case kAHistogram: kind = kHistogram; break;
       case kAnAudio: kind = kAudio; break;
       case kNothing:
-        kind = kind_of_plugin(known->plugin);
-        if (known->plugin.empty() || kind == kScalar) return;
+        kind = kind_of_plugin(texts.plugin);
+        if (texts.plugin.empty() || kind == kScalar) return;
         break;
       case kATensor: {
-        kind = kind_of_plugin(known->plugin);
-        const bool unknown = known->plugin.empty();
-        if (kind == kScalar || unknown || known->data_class == 1) {
+        kind = kind_of_plugin(texts.plugin);
+        const bool unknown = texts.plugin.empty();
+        if (kind == kScalar || unknown || texts.data_class == 1) {
           const Number found = tensor_number(value.payload);
           if (found.found && !(unknown && found.rank)) {
             kind = kScalar;
@@ -295,7 +322,7 @@ class EventScanner {
         break;
       }
     }
-    const int32_t id = tag_id(*known, view(value.tag), kind, known->plugin, frame.offset);
+    const int32_t id = tag_id(*known, view(value.tag), kind, texts.plugin, frame.offset);
     if (id < 0) return;
     if (kind == kScalar) {
       add_row(id);
@@ -319,14 +346,24 @@ class EventScanner {
     }
     if (tag.size() > kMaxNameBytes) frames.reject({kName, offset, 0, 1});
     name_bytes_ += cut.size();
-    // The key points into a string with a stable address.
-    keys_.push_back(std::make_unique<std::string>(cut));
-    return &names_[std::string_view(*keys_.back())];
+    return &names_[kept(cut)];
+  }
+
+  // Returns a copy of a name whose address stays; many names share a block of memory.
+  std::string_view kept(std::string_view name) {
+    if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < name.size()) {
+      blocks_.emplace_back();
+      blocks_.back().reserve(std::max(name.size(), kNameBlockBytes));
+    }
+    std::string& block = blocks_.back();
+    const size_t begin = block.size();
+    block.append(name);
+    return std::string_view(block).substr(begin);
   }
 
   int32_t tag_id(Name& known, std::string_view tag, int kind, std::string_view plugin,
                  uint64_t offset) {
-    int32_t& id = known.by_kind[kind];
+    int32_t& id = known.id_of(kind);
     if (id >= 0) return id;
     if (rows_.size() >= kMaxTags) {
       drop(offset);
@@ -336,8 +373,9 @@ class EventScanner {
     rows_.push_back(0);
     starts_seen_.push_back(0);
     wide.push_back(0);
+    const Texts& texts = known.known();
     new_tags.push_back({std::string(tag.substr(0, kMaxNameBytes)), std::string(plugin),
-                        known.display, known.description, known.content, kind});
+                        texts.display, texts.description, texts.content, kind});
     return id;
   }
 
@@ -379,7 +417,7 @@ class EventScanner {
   std::vector<Bytes> run_metadata_;
 
   std::unordered_map<std::string_view, Name> names_;
-  std::vector<std::unique_ptr<std::string>> keys_;
+  std::deque<std::string> blocks_;  // of names; strings never grow, so views of them stay valid
   size_t name_bytes_ = 0;
   std::vector<int64_t> rows_;        // by tag: rows so far
   std::vector<size_t> starts_seen_;  // by tag: sessions begun before its last row
@@ -412,5 +450,13 @@ struct TagOrder {
     for (size_t i = 0; i < from.size(); ++i) to[place[i]] = from[i];
   }
 };
+
+// Returns freed memory to the system. What is freed after a pass over many tags lies between their
+// names, where glibc keeps it.
+inline void release_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 }  // namespace headrace_board

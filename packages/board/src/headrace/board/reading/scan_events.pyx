@@ -58,6 +58,8 @@ cdef extern from "headrace/board/reading/scan_events.hpp" namespace "headrace_bo
         void scan(int fd, uint64_t limit) except +
         void clear()
 
+    void c_release_memory "headrace_board::release_memory"()
+
     cdef cppclass TagOrder:
         vector[int32_t] tags
         vector[int64_t] bounds
@@ -71,6 +73,12 @@ _KINDS = (
     "custom_scalars", "tensor", "graph", "run_metadata",
 )
 _GAPS = ("payload", "length", "event", "name")
+
+
+def release_memory():
+    """Returns the memory that was freed to the system."""
+    with nogil:
+        c_release_memory()
 
 
 cdef class EventScanner:

@@ -9,6 +9,8 @@ from typing import Protocol
 from headrace.board.reading.scan_batch import ScanBatch
 
 SCANNER_CHOICE = "HEADRACE_BOARD_SCANNER"
+# Reading so many series, or listing them, leaves memory that is worth releasing.
+MANY_SERIES = 10_000
 
 
 class Scanner(Protocol):
@@ -44,3 +46,11 @@ def new_scanner() -> Scanner:
 def scanner_name() -> str:
     """Returns "native" or "python"."""
     return "python" if type(new_scanner()).__module__.endswith("_python") else "native"
+
+
+def release_memory() -> None:
+    """Returns freed memory to the system, where the native scanner was built."""
+    try:
+        importlib.import_module("headrace.board.reading.scan_events").release_memory()
+    except ImportError:
+        return

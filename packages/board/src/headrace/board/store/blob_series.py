@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headrace.board.store.run import Run, Tag
+from headrace.board.store.few_rows import RowFormat
 from headrace.board.store.series import Series
 
 _I64, _F64, _I32 = np.dtype("i8"), np.dtype("f8"), np.dtype("i4")
@@ -37,9 +37,7 @@ class BlobSeries(Series):
     """The rows of one tag in one run; their values stay in the files."""
 
     __slots__ = ()
-
-    def __init__(self, run: Run, tag: Tag) -> None:
-        super().__init__(run, tag, (_I64, _F64, _I64, _I64, _I32, _I32))
+    format = RowFormat(_I64, _F64, _I64, _I64, _I32, _I32)
 
     def add_rows(
         self,
@@ -53,7 +51,27 @@ class BlobSeries(Series):
 
     def rows(self) -> BlobRows:
         """Returns a snapshot of all rows, without copying them."""
-        with self._lock:
-            step, wall, offset, length, value, file = self._columns.snapshot()
-            superseded = self._found_restarts().superseded
-        return BlobRows(step, wall, file, offset, length, value, superseded)
+        (step, wall, offset, length, value, file), restarts = self._snapshot()
+        return BlobRows(step, wall, file, offset, length, value, restarts.superseded)
+
+    def ends(self) -> tuple[int, int, int, float, float] | None:
+        """Returns n, first and last step, first and last wall, without superseded rows."""
+        packed = self._rows
+        if isinstance(packed, bytes):
+            n = len(packed) // self.format.record.itemsize
+            if not n:
+                return None
+            first = self.format.unpacked.unpack_from(packed)
+            last = self.format.unpacked.unpack_from(packed, len(packed) - len(packed) // n)
+            return n, first[0], last[0], first[1], last[1]
+        rows = self.rows()
+        if not len(rows):
+            return None
+        live = np.flatnonzero(~rows.superseded)
+        begin, end = int(live[0]), int(live[-1])
+        steps, walls = rows.step, rows.wall
+        ends = int(steps[begin]), int(steps[end]), float(walls[begin]), float(walls[end])
+        return len(live), *ends
+
+    def _count(self, added: int) -> None:
+        self.run.blobs += added

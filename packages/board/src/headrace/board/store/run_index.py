@@ -9,8 +9,9 @@ from typing import NamedTuple
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.path_text import path_text
 from headrace.board.store.problems import Problems
-from headrace.board.store.run import Run, Tag
+from headrace.board.store.run import Run, Tag, Versions
 from headrace.board.store.scalar_series import ScalarSeries
+from headrace.board.store.series import Series
 from headrace.board.store.tag_entry import TagEntry
 from headrace.board.store.trace_files import TraceFiles
 
@@ -37,13 +38,12 @@ class RunIndex:
         self._changed = threading.Condition(self._lock)
         self._rev = 0
         self._closed = False
-        self._totals = Totals(0, 0, 0, 0)
-        self._totals_rev = 0
+        self._versions = Versions()
         self._runs: dict[int, Run] = {}
         self._run_by_folder: dict[str, Run] = {}
         self._next_run = 0
-        self._tags: dict[int, Tag] = {}
-        self._tag_by_key: dict[tuple[str, str], Tag] = {}
+        self._tags: list[Tag] = []  # by id
+        self._tag_by_name: dict[str, dict[str, Tag]] = {}  # by kind
 
     @property
     def rev(self) -> int:
@@ -54,6 +54,11 @@ class RunIndex:
     def lock(self) -> threading.RLock:
         """The lock that threads hold while they change the store."""
         return self._lock
+
+    @property
+    def versions(self) -> Versions:
+        """The numbers of changes, which threads take that hold `lock`."""
+        return self._versions
 
     def runs(self) -> list[Run]:
         """Returns the runs, by name."""
@@ -68,18 +73,19 @@ class RunIndex:
     def tags(self) -> list[Tag]:
         """Returns all tags that any run has, by id."""
         with self._lock:
-            used = {tag for run in self._runs.values() for tag in run.series}
-            return [self._tags[tag] for tag in sorted(used)]
+            return [tag for tag in self._tags if tag.uses]
 
     def tag(self, tag_id: int) -> Tag:
         """Returns a tag. Raises: KeyError."""
         with self._lock:
+            if not 0 <= tag_id < len(self._tags):
+                raise KeyError(tag_id)
             return self._tags[tag_id]
 
     def find_tag(self, name: str, kind: str) -> Tag | None:
         """Returns the tag of that name and kind, or None."""
         with self._lock:
-            return self._tag_by_key.get((name, kind))
+            return self._tag_by_name.get(kind, {}).get(name)
 
     def series(self, run_id: int, tag_id: int) -> ScalarSeries | BlobSeries:
         """Returns the rows of a tag in a run. Raises: KeyError."""
@@ -100,20 +106,15 @@ class RunIndex:
         return [series for series in self.all_series() if series.tag.kind == kind]
 
     def totals(self) -> Totals:
-        """Returns how much there is; found once for each change."""
+        """Returns how much there is."""
         with self._lock:
-            if self._totals_rev != self._rev:
-                points = blobs = series_count = 0
-                for run in self._runs.values():
-                    series_count += len(run.series)
-                    for series in run.series.values():
-                        if isinstance(series, ScalarSeries):
-                            points += len(series)
-                        else:
-                            blobs += len(series)
-                self._totals = Totals(len(self._runs), series_count, points, blobs)
-                self._totals_rev = self._rev
-            return self._totals
+            runs = self._runs.values()
+            return Totals(
+                len(runs),
+                sum(len(run.series) for run in runs),
+                sum(run.points for run in runs),
+                sum(run.blobs for run in runs),
+            )
 
     def wait(self, since: int, timeout: float) -> int:
         """Waits until `rev` is above since, at most `timeout` seconds. Returns: rev."""
@@ -147,7 +148,7 @@ class RunIndex:
         with self._lock:
             run = self._run_by_folder.get(folder)
             if run is None:
-                run = Run(self._next_run, path_text(folder) or ".", folder)
+                run = Run(self._next_run, path_text(folder) or ".", folder, versions=self._versions)
                 self._next_run += 1
                 self._runs[run.id] = self._run_by_folder[folder] = run
             return run
@@ -155,7 +156,9 @@ class RunIndex:
     def drop_run(self, run: Run) -> None:
         """Removes a run whose files are gone."""
         with self._lock:
-            self._runs.pop(run.id, None)
+            if self._runs.pop(run.id, None) is not None:
+                for series in run.series.values():
+                    series.tag.uses -= 1
             self._run_by_folder.pop(run.folder, None)
         self.problems.forget(run=run.id)
 
@@ -167,21 +170,41 @@ class RunIndex:
             last file counts, in whichever order the files are read.
         """
         with self._lock:
-            key = (entry.name, entry.kind)
-            tag = self._tag_by_key.get(key)
-            if tag is None:
-                tag = Tag(len(self._tags), entry.name, entry.kind)
-                self._tags[tag.id] = self._tag_by_key[key] = tag
-            tag.plugin = tag.plugin or entry.plugin
-            tag.display = tag.display or entry.display
-            tag.description = tag.description or entry.description
-            tag.plugin_content = tag.plugin_content or entry.content
+            tag = self._tag(entry)
             series = run.series.get(tag.id)
             if series is None:
                 series = (ScalarSeries if tag.kind == "scalar" else BlobSeries)(run, tag)
                 run.series[tag.id] = series
-            if entry.content and order >= series.content_order:
+                run.removed.pop(tag.id, None)
+                if not tag.uses:
+                    tag.version = series.version  # clients may have dropped it
+                tag.uses += 1
+            if entry.content:
                 same = entry.content == tag.plugin_content
-                series.plugin_content = tag.plugin_content if same else entry.content
-                series.content_order = order
+                series.set_plugin_content(order, tag.plugin_content if same else entry.content)
             return series  # type: ignore[return-value]
+
+    def remove_series(self, series: Series) -> None:
+        """Removes a series from its run."""
+        with self._lock:
+            run, tag = series.run, series.tag
+            if run.series.pop(tag.id, None) is not None:
+                tag.uses -= 1
+                run.removed[tag.id] = run.new_version()
+                run.note_restarts(tag.id, False)
+
+    def _tag(self, entry: TagEntry) -> Tag:
+        """Returns the tag of an entry, with texts that it lacked."""
+        by_name = self._tag_by_name.setdefault(entry.kind, {})
+        tag = by_name.get(entry.name)
+        if tag is None:
+            tag = by_name[entry.name] = Tag(len(self._tags), entry.name, entry.kind)
+            self._tags.append(tag)
+        texts = (tag.plugin, tag.display, tag.description)
+        tag.plugin = tag.plugin or entry.plugin
+        tag.display = tag.display or entry.display
+        tag.description = tag.description or entry.description
+        tag.plugin_content = tag.plugin_content or entry.content
+        if texts != (tag.plugin, tag.display, tag.description):
+            tag.version = self._versions.next()
+        return tag

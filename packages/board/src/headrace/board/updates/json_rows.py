@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from headrace.board.store.blob_series import BlobSeries
 from headrace.board.store.path_text import path_text
 from headrace.board.store.problems import Problem
@@ -63,25 +61,8 @@ def series_figures(series: Series) -> tuple[Any, ...] | None:
     """Returns the fields of ScalarStatistics for any series; None for a series without rows."""
     if isinstance(series, ScalarSeries):
         return series.statistics() if len(series) else None
-    if not isinstance(series, BlobSeries):
-        return None
-    rows = series.rows()
-    if not len(rows):
-        return None
-    live = np.flatnonzero(~rows.superseded)
-    first, last = int(live[0]), int(live[-1])
-    steps, walls = rows.step, rows.wall
-    return (
-        len(live),
-        int(steps[first]),
-        int(steps[last]),
-        float(walls[first]),
-        float(walls[last]),
-        None,
-        None,
-        None,
-        0,
-    )
+    ends = series.ends() if isinstance(series, BlobSeries) else None
+    return None if ends is None else (*ends, None, None, None, 0)
 
 
 def _number(value: float) -> float | None:

@@ -28,22 +28,26 @@ def encode_columns(header: Mapping[str, Any], columns: Mapping[str, np.ndarray])
 
     Args:
       header: a JSON object; NaN and infinities become strings.
-      columns: one-dimensional arrays by name.
+      columns: one-dimensional arrays by name; an array that has several names is sent once.
     Raises: TypeError for a dtype that the format does not have.
     """
-    layout = []
+    layout: list[dict[str, Any]] = []
     parts = []
     offset = 0
-    for name, column in columns.items():
-        column = np.ascontiguousarray(column)
+    places: dict[int, dict[str, Any]] = {}  # by identity of the array
+    for name, given in columns.items():
+        if id(given) in places:
+            layout.append({**places[id(given)], "name": name})
+            continue
+        column = np.ascontiguousarray(given)
         dtype = column.dtype.newbyteorder("<")
         if dtype not in _DTYPE_NAMES:
             raise TypeError(f"column {name}: the format has no {column.dtype}")
         data = column.astype(dtype, copy=False).tobytes()
         padding = -len(data) % _ALIGNMENT
-        layout.append(
-            {"name": name, "dtype": _DTYPE_NAMES[dtype], "offset": offset, "length": len(column)}
-        )
+        place = {"dtype": _DTYPE_NAMES[dtype], "offset": offset, "length": len(column)}
+        places[id(given)] = place
+        layout.append({"name": name, **place})
         parts += [data, b"\0" * padding]
         offset += len(data) + padding
     text = dump_json({**header, "columns": layout}).encode()

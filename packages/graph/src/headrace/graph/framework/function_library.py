@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.formats.fork_lock import ForkLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 # Held while the body or the gradient of a function is built: several graphs share functions.
-function_lock = threading.RLock()
+function_lock = ForkLock()
 
 
 class InvalidFunctionError(InvalidArgumentError, ValueError):

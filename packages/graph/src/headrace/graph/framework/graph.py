@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from headrace.formats.fork_lock import ForkLock, renew_in_child
 from headrace.graph.framework import attributes
 from headrace.graph.framework.device_spec import DeviceSpec, canonical, merged
 from headrace.graph.framework.element_names import element_by_name
@@ -29,6 +30,7 @@ class Graph(FunctionLibrary):
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.RLock()
+        renew_in_child(self)
         self._local = ThreadScope()
         self._ops: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
@@ -455,7 +457,7 @@ class Graph(FunctionLibrary):
 
 
 _process_graph: Graph | None = None
-_process_lock = threading.Lock()
+_process_lock = ForkLock()
 
 
 def get_default_graph() -> Graph:
@@ -465,7 +467,7 @@ def get_default_graph() -> Graph:
         return graph
     global _process_graph
     if _process_graph is None:
-        with _process_lock:
+        with _process_lock.current:
             if _process_graph is None:
                 _process_graph = Graph()
     return _process_graph

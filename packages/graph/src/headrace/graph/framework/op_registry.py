@@ -12,12 +12,12 @@ def matmul(query): ...
 from __future__ import annotations
 
 import importlib
-import threading
 import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from headrace.formats import op_catalogue
+from headrace.formats.fork_lock import ForkLock
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,7 +31,7 @@ _missing_rules: set[str] = set()
 _families_loaded: set[str] = set()
 _custom_ops_loaded = False
 _shape_rules_loaded = False
-_lock = threading.RLock()
+_lock = ForkLock()
 
 _FUNCTIONS = "headrace.graph.functions"
 _FOLDERS = {  # families outside of ops/
@@ -179,7 +179,7 @@ def _import_all(name: str) -> None:
 
 def _load_shape_rules() -> None:
     global _shape_rules_loaded
-    with _lock:
+    with _lock.current:
         if not _shape_rules_loaded:
             _import_all("headrace.graph.shape_rules")
             _shape_rules_loaded = True
@@ -188,7 +188,7 @@ def _load_shape_rules() -> None:
 def _load_custom_ops() -> None:
     """Loads the gradients and shape functions of installed libraries, by entry point."""
     global _custom_ops_loaded
-    with _lock:
+    with _lock.current:
         if _custom_ops_loaded:
             return
         _custom_ops_loaded = True

@@ -52,7 +52,7 @@ def _case(node: Operation, *grads: Any) -> list[Any]:
 def _gradient(
     node: Operation, attrs: tuple[str, ...], called: list[Any], grads: tuple[Any, ...]
 ) -> list[Any]:
-    with function_lock:
+    with function_lock.current:
         branches = [_branch(node, attr) for attr in called]
         n_outputs = len(node.outputs)
         first = [n_outputs]  # where the cuts of each branch are among the new outputs

@@ -55,7 +55,7 @@ def call_gradient(body: FunctionBody, name: str) -> CallGradient:
       name: name of the function.
     Raises: LookupError for an operation of the body without a gradient.
     """
-    with function_lock:
+    with function_lock.current:
         found = body_gradient(body, name)
         cuts = cuts_of(found)
         outputs = list(dict.fromkeys([*body.outputs, *cuts]))
@@ -231,7 +231,7 @@ def _found(function: LibraryFunction, node: Operation, attr: Any) -> CallGradien
     """Returns the gradient of a function, made once."""
     attrs = {key: value for key, value in attr.attr.items() if not key.startswith("_")}
     key = tuple(sorted([(k, v.SerializeToString()) for k, v in attrs.items()]))
-    with function_lock:
+    with function_lock.current:
         found = function.gradients.get(key)
         if found is None:
             function.gradients[key] = _UNFINISHED

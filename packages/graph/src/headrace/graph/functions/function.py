@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace.formats.fork_lock import renew_in_child
 from headrace.graph.builder.conversion import convert_to_tensor
 from headrace.graph.builder.indexed_slices import IndexedSlices, SparseTensor
 from headrace.graph.control_flow.composite import parts_of
@@ -89,6 +90,7 @@ class Function:
         self._implements = implements
         self._parameters = inspect.signature(python_function)
         self._lock = threading.RLock()
+        renew_in_child(self)
         self._created_variables = False
         functools.update_wrapper(self, python_function)
 

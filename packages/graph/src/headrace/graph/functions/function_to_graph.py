@@ -42,7 +42,7 @@ def body_of(
     Raises: InvalidFunctionError for a definition that is malformed or misses an attribute.
     """
     as_defined = input_shapes is None and not attrs
-    with function_lock:
+    with function_lock.current:
         if as_defined and function.body is not None:
             return function.body
         with (graph or get_default_graph()).as_default():

@@ -29,7 +29,7 @@ def whole_gradient(function: LibraryFunction, graph: Graph, attrs: Any = None) -
     Raises: LookupError for an operation without a gradient.
     """
     key = ("whole", *sorted([(k, v.SerializeToString()) for k, v in (attrs or {}).items()]))
-    with function_lock:
+    with function_lock.current:
         found = function.gradients.get(key)
         if found is None:
             body = body_of(function, graph, attrs=attrs)

@@ -20,7 +20,7 @@ from headrace.runtime.executor.executor_state cimport AWAITED, ExecutionState, I
 from headrace.runtime.graph.graph_node cimport GraphNode
 from headrace.runtime.memory.kernel_abi cimport (
     HR_CANCELLED, HR_INTERNAL, HR_INVALID_ARGUMENT, HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_node,
-    hr_request, hr_tensor,
+    hr_ctx, hr_request, hr_tensor,
 )
 from headrace.runtime.memory.worker_abi cimport hr_edge_key, hr_rendezvous
 from headrace.runtime.plan.segment_builder cimport ensure_state
@@ -84,6 +84,7 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     cdef AsyncCall* call = new_call(state, number, iteration).release()
     cdef hr_request request
     cdef void* kernel_state = NULL
+    cdef hr_ctx* ctx = &state.run.ctx
     cdef hr_code code
     cdef int32_t i
     if call == NULL:
@@ -119,21 +120,26 @@ cdef void start_async(ExecutionState* state, int32_t number, Iteration* iteratio
     if code != HR_OK:
         kernel_done(call, code)
         return
-    if state.busy.size() and unit.kernel.host_outputs:
+    # Nothing is copied of what is empty, and nothing waited for.
+    if state.busy.size() and unit.kernel.host_outputs and call.input_pointers[0].bytes:
         state.busy[unit.device] = AWAITED   # what it waits for ends after all work before it
         if state.traced:
-            profile_copy(state, unit, call)
-    call_compute_async(unit.kernel, &state.run.ctx, kernel_state, call.plan,
+            # Units on other threads have the context of the step.
+            ctx = &state.on_devices[unit.device].get().ctx
+            profile_copy(state, unit, call, ctx)
+    call_compute_async(unit.kernel, ctx, kernel_state, call.plan,
                        <const hr_tensor* const*>call.input_pointers,
                        <hr_tensor* const*>call.output_pointers, call.workspace.get().data,
                        kernel_done, call)
 
 
-cdef void profile_copy(ExecutionState* state, Unit* unit, AsyncCall* call) noexcept nogil:
+cdef void profile_copy(ExecutionState* state, Unit* unit, AsyncCall* call,
+                       hr_ctx* ctx) noexcept nogil:
     """Has the device report the time of a copy to the host."""
     cdef DeviceTrace* trace = state.device_trace.get()
     cdef int32_t number = trace.reserve(1)
     cdef TraceRecord* record
+    ctx.profile = NULL
     if number < 0:
         return    # the trace lacks it
     record = &trace.entry(number)
@@ -142,7 +148,7 @@ cdef void profile_copy(ExecutionState* state, Unit* unit, AsyncCall* call) noexc
     record.thread = 0
     add_output(record[0], 0, call.outputs[0].get()[0])
     trace.abi().entry = number
-    state.run.ctx.profile = trace.abi()
+    ctx.profile = trace.abi()
 
 
 cdef hr_code make_state(ExecutionState* state, Unit* unit, void** kernel_state) noexcept nogil:

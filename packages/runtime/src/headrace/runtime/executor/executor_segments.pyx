@@ -188,7 +188,8 @@ cdef hr_code run_with_clock(ExecutionState* state, Run* run, int unit, Iteration
         code = run_and_send(state, run, unit, iteration, executable, buffers, clock.data())
     else:
         code = run_traced(executable, buffers, run, clock.data())
-    run.ctx.profile = NULL
+    if executable.memory != NULL:
+        run.ctx.profile = NULL
     state.lock.lock()
     kept = executable.memory == NULL or trace_device_entries(
         state.device_trace.get(), run.first_profiled, executable, buffers)

@@ -208,6 +208,9 @@ cdef void end_run(WorkerRun* run) noexcept nogil:
 
 cdef string trace_of(WorkerRun* run) noexcept nogil:
     cdef string metadata
+    if run.state.device_trace.get() != NULL and \
+            not run.state.device_trace.get().finish(run.state.records):
+        return metadata
     with gil:
         try:
             metadata = metadata_of(run.state.records, (<ExecutorPlan>run.state.plan).program)

@@ -38,8 +38,9 @@ cdef extern from *:
       copy->done(copy->argument, code);
     }
     void* new_copy_out(hr_ctx* ctx, hr_device* device, hr_done done, void* argument) {
-      return new (std::nothrow)
-          CopyOut{reinterpret_cast<headrace::Run*>(ctx), device, done, argument};
+      auto* run = reinterpret_cast<headrace::Run*>(ctx);
+      // The error is the step's: a traced copy has the context of its device.
+      return new (std::nothrow) CopyOut{run->first ? run->first : run, device, done, argument};
     }
     void delete_copy_out(void* copy) { delete static_cast<CopyOut*>(copy); }
     // The source of a copy to a device, which reports the end of the copy, with its error, only here.
@@ -85,6 +86,11 @@ cdef hr_code fail_copy(hr_ctx* ctx, hr_code code, const char* text) noexcept nog
     return run_fail_text(<Run*>ctx, code, text)
 
 
+cdef hr_code fail_copy_out(hr_ctx* ctx, hr_code code, const char* text) noexcept nogil:
+    cdef Run* first = (<Run*>ctx).first
+    return run_fail_text(first if first != NULL else <Run*>ctx, code, text)
+
+
 cdef hr_code copy_in(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const* inputs,
                      hr_tensor* const* outputs, void* workspace) noexcept nogil:
     """Enqueues the copy. What has an owner is read later; anything else before this returns."""
@@ -121,13 +127,13 @@ cdef void copy_out(hr_ctx* ctx, void* state, void* plan, const hr_tensor* const*
         return
     copy = new_copy_out(ctx, device, done, argument)
     if copy == NULL:
-        done(argument, fail_copy(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy"))
+        done(argument, fail_copy_out(ctx, HR_RESOURCE_EXHAUSTED, "no memory for a copy"))
         return
     code = device.copy_out(device, outputs[0].data, inputs[0].data, inputs[0].bytes, ctx.profile,
                            copied_out, copy)
     if code != HR_OK:
         delete_copy_out(copy)
-        done(argument, fail_copy(ctx, code, "the device gives no copy of a value"))
+        done(argument, fail_copy_out(ctx, code, "the device gives no copy of a value"))
 
 
 report_error = fail_on_device

@@ -230,8 +230,6 @@ cdef class SegmentKeys:
                 self.program.nodes[node_of(self.program, node.first_input + k)].source))
         bits = node.kernel.shape_inputs(&node.source.abi_node, known.data()) & node.kernel.value_inputs
         self.shape_values[i] = bits
-        if not node.on_host:
-            return    # a device's memory is planned before its work is enqueued
         input_positions(node, bits, positions)
         for k in positions:
             producer = node_of(self.program, node.first_input + k)

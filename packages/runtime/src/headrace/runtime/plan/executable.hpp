@@ -159,7 +159,8 @@ class Executable {
     if (memory) {
       char holders[1024];
       memory->describe_memory(memory, holders, sizeof holders);
-      return text + " on " + memory->description + ", which is held by:\n" + holders;
+      text += std::string(" on ") + memory->description + ", which is held by:\n" + holders;
+      return memory_ ? text + "\n" + memory_->text() : text;
     }
     return memory_ ? text + ": " + memory_->text() : text;
   }
@@ -215,6 +216,7 @@ class Executable {
     if (buffers->device_arena) {
       memory->release(memory, buffers->device_arena);
       buffers->device_arena = nullptr;
+      if (memory_) memory_->give(this, arena_bytes);
     }
     if (is_large()) return idle_->give(buffers);
     lock_.lock();
@@ -241,8 +243,15 @@ class Executable {
     if (arena_bytes == 0) return true;
     const char* holder =
         entries.empty() || !entries.back().node ? "an arena" : entries.back().node->name.c_str();
+    if (memory_ && !memory_->take(this, arena_bytes)) {
+      idle_->drop_of(memory_.get());
+      if (!memory_->take(this, arena_bytes)) return false;
+    }
     buffers->device_arena = memory->allocate(memory, arena_bytes, holder);
-    if (!buffers->device_arena) return false;
+    if (!buffers->device_arena) {
+      if (memory_) memory_->give(this, arena_bytes);
+      return false;
+    }
     if (buffers->device_arena == buffers->placed_at) return true;
     buffers->placed_at = buffers->device_arena;
     char* arena = static_cast<char*>(buffers->device_arena);

@@ -116,11 +116,12 @@ cdef hr_code run_part(Executable* executable, RunBuffers* buffers, Run* run, siz
         return code
     for i in range(first, last):
         entry = &buffers.entries[i]
-        run.ctx.device = executable.memory
-        if executable.entries[i].on_host:
-            run.ctx.device = NULL
-        if run.ctx.profile != NULL:
-            run.ctx.profile.entry = run.first_profiled + <int32_t>i
+        if executable.memory != NULL:   # otherwise threads share the run
+            run.ctx.device = executable.memory
+            if executable.entries[i].on_host:
+                run.ctx.device = NULL
+            if run.ctx.profile != NULL:
+                run.ctx.profile.entry = run.first_profiled + <int32_t>i
         if clock_ns != NULL:
             clock_ns[2 * i] = now_ns()
         code = call_compute(entry.compute, &run.ctx, entry.state, entry.plan,

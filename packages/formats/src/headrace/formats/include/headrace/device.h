@@ -82,7 +82,8 @@ struct hr_device {
    * copy_in: `from` is read before `done` is called; with a null `done`, before copy_in returns.
    * An error of the copy may be reported to `done` alone.
    * copy_out: `to` is complete once `done` is called, unless with an error, of work before it
-   * included. The device starts at once (no flush).
+   * included. The device starts at once (no flush). Until `done`, `from` is not released, and no
+   * work that writes it is enqueued: the device may copy beside later work.
    * copy_within: the ranges do not overlap.
    * Return an hr_code; on an error nothing is enqueued and `done` is not called. `profile` may be
    * null. */

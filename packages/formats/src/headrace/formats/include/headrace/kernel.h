@@ -394,10 +394,10 @@ typedef struct hr_request {
   size_t workspace;   /* bytes */
   double flops;
   double bytes_moved;
-  int32_t shape_depends_on_data; /* compute allocates all outputs */
+  int32_t shape_depends_on_data; /* compute allocates all outputs; on a device while it enqueues,
+                                    so there only values in host memory may decide shapes */
 
-  /* Where compute will run; null: the host. Known values of inputs are in host memory anyway. On a
-   * device all values that determine shapes are known. */
+  /* Where compute will run; null: the host. Known values of inputs are in host memory anyway. */
   hr_device* device;
 } hr_request;
 

@@ -90,18 +90,6 @@ int32_t plain(const void* a, const void* b, void* out, int64_t n) {
   return body<Op, T, form>(a, b, out, n);
 }
 
-template <class Op, class T>
-hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
-               void*) {
-  const Compute<T> a = *static_cast<const T*>(in[0]->data);
-  const Compute<T> b = *static_cast<const T*>(in[1]->data);
-  if constexpr (Op::fault != nullptr)
-    if (Op::faulty(a, b)) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", Op::fault);
-  (void)ctx;
-  *static_cast<Result<Op, T>*>(out[0]->data) = Result<Op, T>(Op::apply(a, b));
-  return HR_OK;
-}
-
 template <class Op, class = void> constexpr bool has_mirror = false;
 template <class Op> constexpr bool has_mirror<Op, std::void_t<typename Op::Mirror>> = true;
 
@@ -125,6 +113,26 @@ template <class Op, class T, Form form> constexpr BinaryLoops::Loop loop() {
     };
   else if constexpr (common && Op::vector && Op::fault == nullptr) return cloned<Op, T, form>;
   else return plain<Op, T, form>;
+}
+
+// One element has the bits that it would have among others, fused or not: a processor's loop may
+// contract a product and a sum.
+template <class Op, class T>
+hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
+               void*) {
+  if constexpr (Op::vector && Op::fault == nullptr && std::is_floating_point_v<Compute<T>>) {
+    (void)ctx;
+    loop<Op, T, kBoth>()(in[0]->data, in[1]->data, out[0]->data, 1);
+    return HR_OK;
+  } else {
+    const Compute<T> a = *static_cast<const T*>(in[0]->data);
+    const Compute<T> b = *static_cast<const T*>(in[1]->data);
+    if constexpr (Op::fault != nullptr)
+      if (Op::faulty(a, b)) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", Op::fault);
+    (void)ctx;
+    *static_cast<Result<Op, T>*>(out[0]->data) = Result<Op, T>(Op::apply(a, b));
+    return HR_OK;
+  }
 }
 
 // A static table, so that most plans need no memory of their own.

@@ -88,15 +88,22 @@ template <class Op, class T> int32_t loop(const void* x_, void* out_, int64_t n)
 template <class Op, class T>
 hr_code scalar(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                void*) {
-  const Compute<T> x = *static_cast<const T*>(in[0]->data);
-  if constexpr (Op::fault != nullptr && is_integer<T>)
-    if (Op::faulty(x)) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", Op::fault);
-  (void)ctx;
-  auto* to = static_cast<Result<Op, T>*>(out[0]->data);
-  if constexpr (has_exact<Op> && std::is_same_v<Compute<T>, float>)
-    *to = Result<Op, T>(std::fabs(x) > vm::kLargestAngle ? Op::exact(x) : Op::apply(x));
-  else *to = Result<Op, T>(Op::apply(x));
-  return HR_OK;
+  if constexpr (Op::vector && std::is_floating_point_v<Compute<T>>) {
+    (void)ctx;
+    // One element has the bits that it would have among others, fused or not.
+    loop<Op, T>(in[0]->data, out[0]->data, 1);
+    return HR_OK;
+  } else {
+    const Compute<T> x = *static_cast<const T*>(in[0]->data);
+    if constexpr (Op::fault != nullptr && is_integer<T>)
+      if (Op::faulty(x)) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "%s", Op::fault);
+    (void)ctx;
+    auto* to = static_cast<Result<Op, T>*>(out[0]->data);
+    if constexpr (has_exact<Op> && std::is_same_v<Compute<T>, float>)
+      *to = Result<Op, T>(std::fabs(x) > vm::kLargestAngle ? Op::exact(x) : Op::apply(x));
+    else *to = Result<Op, T>(Op::apply(x));
+    return HR_OK;
+  }
 }
 
 template <class Op, class T> const UnaryLoops* loops() {

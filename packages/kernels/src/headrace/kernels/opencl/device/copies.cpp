@@ -64,11 +64,11 @@ Status copy_out(Device& device, void* to, const void* from, int64_t bytes, hr_pr
     done(argument, HR_OK, "");
     return {};
   }
-  Status status = device.stream.enqueue_awaited(
+  Status status = device.stream.enqueue_copy_out(
       Traced(profile, "copy to host", bytes), "copy to the host", done, argument,
-      [&](cl_event* event) {
-        return clEnqueueReadBuffer(device.stream.queue(), root.memory, CL_FALSE, offset,
-                                   size_t(bytes), to, 0, nullptr, event);
+      [&](cl_command_queue queue, cl_uint n, const cl_event* work, cl_event* event) {
+        return clEnqueueReadBuffer(queue, root.memory, CL_FALSE, offset, size_t(bytes), to, n,
+                                   n ? work : nullptr, event);
       });
   if (status.ok()) device.stream.flush();
   return status;

@@ -189,9 +189,10 @@ Traits read_traits(cl_platform_id platform, cl_device_id id) {
 // ---- devices
 // --------------------------------------------------------------------------------------------
 
-Device::Device(const Traits& known, cl_device_id id, cl_context context, cl_command_queue queue)
+Device::Device(const Traits& known, cl_device_id id, cl_context context, cl_command_queue queue,
+               cl_command_queue copies)
     : hr_device{}, traits(known), description(described(known)), id(id), context(context),
-      stream(queue, known.name),
+      stream(queue, copies, known.name),
       slabs(context, queue, known.is_cpu, known.max_alloc / Pool::kAlignment * Pool::kAlignment),
       pool(&slabs, &roots, known.memory), staging(context, &stream, known.name) {
   offer(*this);
@@ -225,13 +226,19 @@ std::unique_ptr<Device> open_device(cl_platform_id platform, cl_device_id id, st
   }
   const cl_command_queue queue =
       clCreateCommandQueue(context, id, CL_QUEUE_PROFILING_ENABLE, &code);
+  // Copies out of memory that the host shares take no engine of their own.
+  cl_command_queue copies = nullptr;
+  if (code == CL_SUCCESS && !traits.is_cpu) {
+    copies = clCreateCommandQueue(context, id, CL_QUEUE_PROFILING_ENABLE, &code);
+    if (code != CL_SUCCESS) clReleaseCommandQueue(queue);
+  }
   if (code != CL_SUCCESS) {
     clReleaseContext(context);
     *error = error_text(code, "create a queue", traits.name);
     return nullptr;
   }
   watch_forks();
-  return std::make_unique<Device>(traits, id, context, queue);
+  return std::make_unique<Device>(traits, id, context, queue, copies);
 }
 
 }  // namespace hr::cl

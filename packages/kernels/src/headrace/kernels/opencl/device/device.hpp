@@ -1,4 +1,4 @@
-// A device of this library: an OpenCL device with a context, one in-order queue and a memory pool.
+// A device of this library: an OpenCL device with a context, its queues and a memory pool.
 #ifndef HEADRACE_OPENCL_DEVICE_DEVICE_HPP
 #define HEADRACE_OPENCL_DEVICE_DEVICE_HPP
 
@@ -20,7 +20,9 @@ namespace hr::cl {
 
 // The functions of hr_device that it offers are in device.cpp, copies in copies.cpp.
 struct Device : hr_device {
-  Device(const Traits& traits, cl_device_id id, cl_context context, cl_command_queue queue);
+  // copies: as in Stream.
+  Device(const Traits& traits, cl_device_id id, cl_context context, cl_command_queue queue,
+         cl_command_queue copies);
   ~Device();
   Device(const Device&) = delete;
 

@@ -1,6 +1,7 @@
 #include "device/fork_guard.hpp"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -12,6 +13,15 @@ std::atomic<bool> is_lost{false};
 }
 
 void watch_forks() {
+  // A fork that has begun does not call what is registered meanwhile: its child knows by the number
+  // of the process, before it meets anything that a thread of its parent held.
+  static std::atomic<pid_t> watching{0};
+  const pid_t self = ::getpid();
+  pid_t found = 0;
+  if (!watching.compare_exchange_strong(found, self) && found != self) {
+    is_lost.store(true);
+    return;
+  }
   static std::once_flag once;
   std::call_once(once, [] { ::pthread_atfork(nullptr, nullptr, [] { is_lost.store(true); }); });
 }

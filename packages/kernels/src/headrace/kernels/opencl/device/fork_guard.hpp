@@ -6,7 +6,7 @@
 
 namespace hr::cl {
 
-// Notes forks from now on.
+// Notes forks from now on; in a child of a fork of a process that did so, that devices are lost.
 void watch_forks();
 
 // Whether this process is a child of a fork of one that had devices.

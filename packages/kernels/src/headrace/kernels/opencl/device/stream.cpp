@@ -11,12 +11,15 @@ Traced::Traced(hr_profile* profile, std::string what, int64_t bytes)
     : profile(profile), entry(profile ? profile->entry : 0), what(std::move(what)), bytes(bytes),
       before(profile ? system_time_ns() : 0) {}
 
-Stream::Stream(cl_command_queue queue, std::string device)
-    : queue_(queue), device_(std::move(device)) {}
+Stream::Stream(cl_command_queue queue, cl_command_queue copies, std::string device)
+    : queue_(queue), copies_(copies), device_(std::move(device)) {}
 
 Stream::~Stream() {
-  clFinish(queue_);
-  clReleaseCommandQueue(queue_);
+  for (const cl_command_queue queue : {queue_, copies_}) {
+    if (!queue) continue;
+    clFinish(queue);
+    clReleaseCommandQueue(queue);
+  }
 }
 
 void Stream::enqueued(Traced& traced) {
@@ -31,10 +34,14 @@ void Stream::enqueued(Traced& traced) {
 // --------------------------------------------------------------------------------
 
 void Stream::wait_for(Awaited* request, cl_event event, uint64_t before) {
-  request->traced.after = request->traced.profile ? system_time_ns() : 0;
   const uint64_t counted = enqueued_.fetch_add(1, std::memory_order_acq_rel);
   // Its end is that of everything counted before, and of itself unless others came between.
   request->number = counted == before ? before + 1 : before;
+  call_at_end(request, event);
+}
+
+void Stream::call_at_end(Awaited* request, cl_event event) {
+  request->traced.after = request->traced.profile ? system_time_ns() : 0;
   const auto ended = [](cl_event of, cl_int status, void* argument) {
     auto* awaited = static_cast<Awaited*>(argument);
     awaited->stream->complete(awaited, of, status);
@@ -54,6 +61,7 @@ void Stream::complete(Awaited* request, cl_event event, cl_int status) {
   } else {
     clReleaseEvent(event);
   }
+  if (request->beside) copying_.fetch_sub(1, std::memory_order_acq_rel);
   const hr_device_done done = request->done;
   void* argument = request->argument;
   const std::string text = status < 0 ? error_text(status, request->action, device_) : "";
@@ -100,20 +108,76 @@ void Stream::report(Traced& traced) {
   traced.made = nullptr;
 }
 
-void Stream::notify(hr_device_done done, void* argument) {
-  if (idle()) return done(argument, HR_OK, "");
-  const Status status = enqueue_awaited(
-      Traced(nullptr), "work", done, argument,
-      [&](cl_event* event) { return clEnqueueMarkerWithWaitList(queue_, 0, nullptr, event); });
-  if (status.ok()) flush();
-  else done(argument, status.code, status.text.c_str());
+// ---- both queues
+// ------------------------------------------------------------------------------------------
+
+cl_int Stream::mark(cl_event* work) {
+  return clEnqueueMarkerWithWaitList(queue_, 0, nullptr, work);
 }
 
-void Stream::flush() { clFlush(queue_); }
+void Stream::release(cl_event event) {
+  if (event) clReleaseEvent(event);
+}
+
+namespace {
+
+// Who waits for the ends of both queues, and the first error.
+struct BothQueues {
+  hr_device_done done;
+  void* argument;
+  std::mutex mutex;
+  int left = 2;
+  int32_t code = HR_OK;
+  std::string text;
+};
+
+void one_queue_ended(void* argument, int32_t code, const char* message) {
+  auto* both = static_cast<BothQueues*>(argument);
+  {
+    const std::lock_guard<std::mutex> hold(both->mutex);
+    if (code && !both->code) {
+      both->code = code;
+      both->text = message;
+    }
+    if (--both->left) return;
+  }
+  both->done(both->argument, both->code, both->text.c_str());
+  delete both;
+}
+
+}  // namespace
+
+void Stream::notify(hr_device_done done, void* argument) {
+  const bool copies = copying_.load(std::memory_order_acquire) > 0;
+  if (!copies && idle()) return done(argument, HR_OK, "");
+  if (copies) {
+    argument = new BothQueues{done, argument, {}, 2, HR_OK, {}};
+    done = one_queue_ended;
+    auto* request = new Awaited{this, Traced(nullptr), "work", done, argument, 0, false};
+    cl_event event = nullptr;
+    if (const cl_int error = clEnqueueMarkerWithWaitList(copies_, 0, nullptr, &event)) {
+      delete request;
+      done(argument, code_of(error), error_text(error, "work", device_).c_str());
+    } else {
+      call_at_end(request, event);
+    }
+  }
+  const Status status = enqueue_awaited(Traced(nullptr), "work", done, argument,
+                                        [&](cl_event* event) { return mark(event); });
+  if (!status.ok()) done(argument, status.code, status.text.c_str());
+  flush();
+}
+
+// Copies wait for the first queue, so that goes first.
+void Stream::flush() {
+  clFlush(queue_);
+  if (copies_) clFlush(copies_);
+}
 
 Status Stream::finish() {
   const uint64_t before = enqueued_.load(std::memory_order_acquire);
-  const cl_int error = clFinish(queue_);
+  cl_int error = clFinish(queue_);
+  if (error == CL_SUCCESS && copies_) error = clFinish(copies_);
   if (error != CL_SUCCESS) return failed(error, "wait for work", device_);
   completed_until(before);
   return {};

@@ -55,14 +55,14 @@ struct Found {
 
 std::mutex found_mutex;
 std::atomic<Found*> found_once{nullptr};  // never freed: threads outlive destructors
+Found* const nothing = new Found(Found::Nothing{});
 
 // In a child of a fork what its parent had found is lost, and another thread of the parent may have
 // held the lock.
 Found& found() {
-  static Found* const nothing = new Found(Found::Nothing{});
   Found* all = found_once.load();
-  if (devices_are_lost()) return all ? *all : *nothing;
   watch_forks();
+  if (devices_are_lost()) return all ? *all : *nothing;
   const std::lock_guard<std::mutex> hold(found_mutex);
   if (!found_once.load()) found_once.store(new Found);
   return *found_once.load();
