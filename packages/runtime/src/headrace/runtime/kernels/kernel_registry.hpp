@@ -95,6 +95,16 @@ class KernelRegistry {
   }
   const std::vector<ListDevices>& device_lists() const { return device_lists_; }
 
+  // What the libraries say about missing devices, a text each.
+  std::vector<std::string> reasons_for_no_devices() const {
+    std::vector<std::string> texts;
+    for (const auto why : reasons_) {
+      const char* text = why();
+      if (text && *text) texts.push_back(text);
+    }
+    return texts;
+  }
+
   // Adds the runtime's kernels for any device, whose device_type is set for each type that comes.
   void add_for_every_device(const hr_kernel* kernels, int32_t n) {
     for (int32_t i = 0; i < n; ++i) {
@@ -123,6 +133,7 @@ class KernelRegistry {
   std::unordered_map<const hr_kernel*, KernelOwner> owners_;
   std::vector<const hr_fusible_op*> fusible_;
   std::vector<ListDevices> device_lists_;
+  std::vector<const char* (*)()> reasons_;
   // By type of accelerator; null: none of its devices is found yet.
   std::map<std::string, std::atomic<ListDevices>> owners_of_types_;
   std::vector<const hr_kernel*> for_every_device_;
@@ -139,6 +150,9 @@ class KernelRegistry {
   void add_devices(const hr_kernel_table* table) {
     if (!devices_of(table)) return;
     device_lists_.push_back(table->devices);
+    if (table->size >= offsetof(hr_kernel_table, why_no_devices) + sizeof table->why_no_devices &&
+        table->why_no_devices)
+      reasons_.push_back(table->why_no_devices);
     const char* at = reinterpret_cast<const char*>(table->kernels);
     for (int32_t i = 0; i < table->n_kernels; ++i, at += table->kernel_size) {
       const char* type = reinterpret_cast<const hr_kernel*>(at)->device_type;
