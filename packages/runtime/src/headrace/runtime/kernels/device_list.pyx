@@ -6,6 +6,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.runtime.kernels.kernel_table import reasons_for_no_devices
 from headrace.runtime.kernels.kernel_table cimport found_devices, is_accelerator_type
 from headrace.runtime.memory.kernel_abi cimport hr_device, hr_device_memory
 
@@ -43,7 +44,7 @@ cdef class DeviceList:
                         raise InvalidArgumentError(
                             None, None,
                             f"'visible_device_list' listed an invalid {kind} id '{number}' but "
-                            f"visible device count is {len(addresses)}")
+                            f"visible device count is {len(addresses)}{reasons_for_no_devices()}")
                 addresses = [addresses[number] for number in visible[kind]]
             if counts[kind] is not None:
                 addresses = addresses[:counts[kind]]

@@ -88,16 +88,28 @@ class KernelRegistry {
     return types;
   }
 
-  // The types of the devices with memory of their own for which a table has kernels. These tables
-  // list their devices, and the registry has the runtime's own kernels for these types.
-  const std::set<std::string>& accelerator_types() const { return accelerator_types_; }
+  // Whether a table has kernels for devices of this type, which have memory of their own. Such a
+  // table lists its devices, and the registry has the runtime's own kernels for these types.
+  bool is_accelerator_type(const std::string& type) const {
+    return owners_of_types_.count(type) != 0;
+  }
   const std::vector<ListDevices>& device_lists() const { return device_lists_; }
+
+  // What the libraries say about missing devices, a text each.
+  std::vector<std::string> reasons_for_no_devices() const {
+    std::vector<std::string> texts;
+    for (const auto why : reasons_) {
+      const char* text = why();
+      if (text && *text) texts.push_back(text);
+    }
+    return texts;
+  }
 
   // Adds the runtime's kernels for any device, whose device_type is set for each type that comes.
   void add_for_every_device(const hr_kernel* kernels, int32_t n) {
     for (int32_t i = 0; i < n; ++i) {
       for_every_device_.push_back(&kernels[i]);
-      for (const std::string& type : accelerator_types_) add_for_device(&kernels[i], type);
+      for (const auto& [type, owner] : owners_of_types_) add_for_device(&kernels[i], type);
     }
   }
 
@@ -120,9 +132,10 @@ class KernelRegistry {
   std::unordered_map<std::string, std::vector<KernelRegistration>> by_op_;
   std::unordered_map<const hr_kernel*, KernelOwner> owners_;
   std::vector<const hr_fusible_op*> fusible_;
-  std::set<std::string> accelerator_types_;
   std::vector<ListDevices> device_lists_;
-  std::map<std::string, std::atomic<ListDevices>> owners_of_types_;  // null: none is found yet
+  std::vector<const char* (*)()> reasons_;
+  // By type of accelerator; null: none of its devices is found yet.
+  std::map<std::string, std::atomic<ListDevices>> owners_of_types_;
   std::vector<const hr_kernel*> for_every_device_;
   // Records of libraries that were built before fields were added, and the runtime's kernels for
   // further device types; registrations point at them.
@@ -137,18 +150,20 @@ class KernelRegistry {
   void add_devices(const hr_kernel_table* table) {
     if (!devices_of(table)) return;
     device_lists_.push_back(table->devices);
+    if (table->size >= offsetof(hr_kernel_table, why_no_devices) + sizeof table->why_no_devices &&
+        table->why_no_devices)
+      reasons_.push_back(table->why_no_devices);
     const char* at = reinterpret_cast<const char*>(table->kernels);
     for (int32_t i = 0; i < table->n_kernels; ++i, at += table->kernel_size) {
       const char* type = reinterpret_cast<const hr_kernel*>(at)->device_type;
-      if (std::strcmp(type, "CPU") == 0 || !accelerator_types_.insert(type).second) continue;
-      owners_of_types_[type];
+      if (std::strcmp(type, "CPU") == 0 || !owners_of_types_.try_emplace(type).second) continue;
       for (const hr_kernel* kernel : for_every_device_) add_for_device(kernel, type);
     }
   }
 
   void add_for_device(const hr_kernel* kernel, const std::string& type) {
     extended_kernels_.push_back(*kernel);
-    extended_kernels_.back().device_type = accelerator_types_.find(type)->c_str();
+    extended_kernels_.back().device_type = owners_of_types_.find(type)->first.c_str();
     add_kernel(&extended_kernels_.back(), "runtime", false, nullptr);
   }
 

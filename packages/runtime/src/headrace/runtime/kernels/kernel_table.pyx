@@ -40,8 +40,9 @@ cdef extern from "kernels/kernel_registry.hpp" namespace "headrace" nogil:
                                        cbool allow_python)
         const vector[KernelRegistration]* registrations(const string& op)
         ordered_set[string] device_types()
-        const ordered_set[string]& accelerator_types()
+        cbool is_accelerator_type(const string& type)
         const vector[ListDevices]& device_lists()
+        vector[string] reasons_for_no_devices() except +
         cbool claim(const string& type, ListDevices devices)
         void add_for_every_device(const hr_kernel* kernels, int32_t n) except +
         const KernelOwner* owner_of(const hr_kernel* kernel)
@@ -80,7 +81,7 @@ cdef void add_for_every_device(const hr_kernel* kernels, int32_t n) noexcept:
 
 
 cdef bint is_accelerator_type(const string& type) noexcept nogil:
-    return registry.accelerator_types().count(type) != 0
+    return registry.is_accelerator_type(type)
 
 
 cdef vector[hr_device*] found_devices() except *:
@@ -98,6 +99,12 @@ cdef vector[hr_device*] found_devices() except *:
             if registry.claim(<string>listed[i].type, registry.device_lists()[k]):
                 found.push_back(listed[i])
     return found
+
+
+def reasons_for_no_devices() -> str:
+    """What hinders this process from having devices with memory of their own: " (...)", or ""."""
+    cdef vector[string] texts = registry.reasons_for_no_devices()
+    return f" ({'; '.join([text.decode(errors='replace') for text in texts])})" if texts.size() else ""
 
 
 cdef const hr_kernel* find_kernel(GraphNode* node, const char* device_type,

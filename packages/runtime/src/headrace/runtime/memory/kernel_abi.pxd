@@ -192,3 +192,4 @@ cdef extern from "headrace/kernel.h" nogil:
         int32_t n_fusible_ops
         const hr_fusible_op* fusible_ops
         hr_device* const* (*devices)(int32_t*) noexcept nogil
+        const char* (*why_no_devices)() noexcept nogil

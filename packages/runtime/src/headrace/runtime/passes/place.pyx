@@ -31,6 +31,7 @@ from headrace.runtime.passes.placement_config cimport SIMULATE_NOTHING, SIMULATE
 from headrace.runtime.passes.simulate_placement cimport GroupPlace, simulate_placement
 
 from headrace.formats.errors import InvalidArgumentError
+from headrace.runtime.kernels.kernel_table import reasons_for_no_devices
 from headrace.runtime.passes.device_table import parse_device
 from headrace.runtime.passes.unplaced_ops import list_unplaced_ops
 
@@ -155,7 +156,7 @@ cdef class Placer:
                     f"cannot place {text_of(source.op)} '{text_of(source.name)}' on "
                     f"{text_of(source.device)!r}: the session has "
                     f"{_listed(self.ir.devices)}; name one of these or set "
-                    f"allow_soft_placement", node_name=text_of(source.name))
+                    f"allow_soft_placement{reasons_for_no_devices()}", node_name=text_of(source.name))
         self.requests[device] = self.sets.add(members)
         return self.requests[device]
 

@@ -10,8 +10,8 @@
  * Python's GIL, and must not throw.
  *
  * Errors of work that was enqueued come late: with the next copy to the host, and with `notify`,
- * which clears them. Nothing is allocated or copied for 0 bytes. In a fork of the process the child
- * has no devices.
+ * which clears them. Nothing is allocated or copied for 0 bytes. A child of a fork has no devices:
+ * the table lists none there, and those of its parent fail.
  */
 #ifndef HEADRACE_DEVICE_H
 #define HEADRACE_DEVICE_H

@@ -483,6 +483,10 @@ typedef struct hr_kernel_table {
    * the process. The first call looks for them, and may take long. A device that does not work is
    * left out, and the reason logged once. Returns an array of *n pointers. */
   hr_device* const* (*devices)(int32_t* n);
+  /* What hinders this process from having devices, for the error of a program that requests one;
+   * null, or null or "" as the result: nothing that is known. The text lives as long as the
+   * process. A table whose `size` ends before this field has none. */
+  const char* (*why_no_devices)(void);
 } hr_kernel_table;
 
 /* ---- convenience functions --------------------------------------------------------- */

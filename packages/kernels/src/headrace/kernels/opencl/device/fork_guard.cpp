@@ -9,8 +9,13 @@
 namespace hr::cl {
 
 namespace {
-std::atomic<bool> is_lost{false};
+std::atomic<bool> is_lost{false}, is_reported{false};
+
+void lose() {
+  is_lost.store(true);
+  is_reported.store(false);
 }
+}  // namespace
 
 void watch_forks() {
   // A fork that has begun does not call what is registered meanwhile: its child knows by the number
@@ -19,12 +24,14 @@ void watch_forks() {
   const pid_t self = ::getpid();
   pid_t found = 0;
   if (!watching.compare_exchange_strong(found, self) && found != self) {
-    is_lost.store(true);
+    if (!is_lost.load()) lose();
     return;
   }
   static std::once_flag once;
-  std::call_once(once, [] { ::pthread_atfork(nullptr, nullptr, [] { is_lost.store(true); }); });
+  std::call_once(once, [] { ::pthread_atfork(nullptr, nullptr, lose); });
 }
+
+bool reports_loss() { return !is_reported.exchange(true); }
 
 bool devices_are_lost() { return is_lost.load(std::memory_order_relaxed); }
 

@@ -34,8 +34,6 @@ struct Found {
   std::mutex mutex;
   std::vector<std::string> problems;
 
-  struct Nothing {};
-  explicit Found(Nothing) {}
   Found() {
     const std::vector<Candidate> candidates = list_candidates(&problems);
     for (const Candidate* candidate : select_candidates(candidates, request(), &problems)) {
@@ -55,31 +53,50 @@ struct Found {
 
 std::mutex found_mutex;
 std::atomic<Found*> found_once{nullptr};  // never freed: threads outlive destructors
-Found* const nothing = new Found(Found::Nothing{});
+const std::vector<hr_device*> nothing;
 
-// In a child of a fork what its parent had found is lost, and another thread of the parent may have
-// held the lock.
-Found& found() {
-  Found* all = found_once.load();
+// Null in a child of a fork: what its parent had found is lost, and another thread of the parent
+// may have held the lock.
+Found* found() {
   watch_forks();
-  if (devices_are_lost()) return all ? *all : *nothing;
+  if (devices_are_lost()) return nullptr;
   const std::lock_guard<std::mutex> hold(found_mutex);
   if (!found_once.load()) found_once.store(new Found);
-  return *found_once.load();
+  return found_once.load();
+}
+
+// A parent that found no device has none to lose. One that was still looking may have some.
+bool parent_had_devices() {
+  const Found* all = found_once.load();
+  return !all || !all->devices.empty();
 }
 
 }  // namespace
 
-const std::vector<hr_device*>& devices() { return found().devices; }
+const std::vector<hr_device*>& devices() {
+  const Found* all = found();
+  return all ? all->devices : nothing;
+}
 
 std::vector<std::string> take_problems() {
-  Found& all = found();
-  const std::lock_guard<std::mutex> hold(all.mutex);
-  return std::exchange(all.problems, {});
+  Found* all = found();
+  if (!all) {
+    if (!parent_had_devices() || !reports_loss()) return {};
+    return {std::string("no OpenCL devices: ") + kLost};
+  }
+  const std::lock_guard<std::mutex> hold(all->mutex);
+  return std::exchange(all->problems, {});
 }
+
+const char* why_no_devices() { return devices_are_lost() && parent_had_devices() ? kLost : ""; }
 
 std::vector<Report> examine(std::vector<std::string>* problems) {
   std::vector<Report> reports;
+  watch_forks();
+  if (devices_are_lost()) {
+    problems->push_back(kLost);
+    return reports;
+  }
   const std::vector<Candidate> candidates = list_candidates(problems);
   const std::vector<const Candidate*> selected = select_candidates(candidates, request(), problems);
   for (const Candidate& candidate : candidates) {

@@ -11,12 +11,15 @@
 namespace hr::cl {
 
 // Those that HEADRACE_OPENCL_DEVICES selects and that work. The first call looks for them; they
-// live as long as the process.
+// live as long as the process. None in a child of a fork of a process that looked for them.
 const std::vector<hr_device*>& devices();
 
 // Why devices that were selected are left out, a sentence each: all at the first call after
 // devices(), and nothing later.
 std::vector<std::string> take_problems();
+
+// What hinders this process from having devices at all, or "".
+const char* why_no_devices();
 
 // What is known about a device: for people.
 struct Report {

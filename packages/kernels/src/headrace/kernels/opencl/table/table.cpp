@@ -37,6 +37,8 @@ static hr_device* const* devices(int32_t* n) noexcept {
   }
 }
 
+static const char* why_no_devices() noexcept { return cl::why_no_devices(); }
+
 RegisteredFusibleOps::RegisteredFusibleOps(const std::vector<hr_fusible_op>& ops) {
   fusible().insert(fusible().end(), ops.begin(), ops.end());
 }
@@ -52,16 +54,10 @@ RegisteredKernels::RegisteredKernels(std::initializer_list<KernelRegistration> k
 
 const hr_kernel_table* hr_opencl_kernel_table(void (*found_devices)()) {
   hr::after_discovery = found_devices;
-  static const hr_kernel_table table = {sizeof(hr_kernel_table),
-                                        HR_KERNEL_ABI,
-                                        "opencl",
-                                        HR_KERNELS_VERSION,
-                                        sizeof(hr_kernel),
-                                        int(hr::registered().size()),
-                                        hr::registered().data(),
-                                        sizeof(hr_fusible_op),
-                                        int(hr::fusible().size()),
-                                        hr::fusible().data(),
-                                        hr::devices};
+  static const hr_kernel_table table = {
+      sizeof(hr_kernel_table), HR_KERNEL_ABI,         "opencl",
+      HR_KERNELS_VERSION,      sizeof(hr_kernel),     int(hr::registered().size()),
+      hr::registered().data(), sizeof(hr_fusible_op), int(hr::fusible().size()),
+      hr::fusible().data(),    hr::devices,           hr::why_no_devices};
   return &table;
 }

@@ -10,7 +10,7 @@
 namespace hr::cl {
 namespace {
 
-// A value that is not a number is no extreme, unless it comes first, as in the CPU's library.
+// A value that is not a number is no extreme, unless there are no others, as in the CPU's library.
 Folding first_extreme(hr_dtype dtype, hr_dtype index, bool max) {
   const std::string type = value_type(dtype);
   Folding f;
@@ -22,8 +22,6 @@ Folding first_extreme(hr_dtype dtype, hr_dtype index, bool max) {
       "static inline Acc hr_start(void) { Acc a; a.value = 0; a.at = -1; return a; }\n"
       "static inline Acc hr_fold(Acc a, Acc b) {\n"
       "  if (a.at < 0 || b.at < 0) return a.at < 0 ? b : a;\n"
-      "  if (a.at == 0 && a.value != a.value) return a;\n"
-      "  if (b.at == 0 && b.value != b.value) return b;\n"
       "  const int better = " +
       std::string(max ? "b.value > a.value" : "b.value < a.value") +
       " || (a.value != a.value && b.value == b.value);\n"
