@@ -85,9 +85,9 @@ def test_the_legend_of_a_chart_stays_in_its_chart(
     assert len(chart(page, "custom:layout/0/0")["curves"]) == 6
     legend = page.locator(".custom-chart .chart-legend.lines-2")
     legend.wait_for()
+    plot = page.locator(".custom-chart .scalar-plot")
     legend_end, plot_end = (
-        box["y"] + box["height"]
-        for box in (legend.bounding_box(), page.locator(".custom-chart .scalar-plot").bounding_box())
+        box["y"] + box["height"] for box in (legend.bounding_box(), plot.bounding_box())
     )
     assert legend_end <= plot_end
 

@@ -94,9 +94,9 @@ def test_nothing_is_cut_off_in_half_a_window(
     page.set_viewport_size({"width": width, "height": 768})
     try:
         open_page(page, board_server(logdir).url, name)
-        until(lambda: page.evaluate(_CUT) == [], 3)
+        until(lambda: page.evaluate(CUT) == [], 3)
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.evaluate(_CUT) == []
+        assert page.evaluate(CUT) == []
     finally:
         page.set_viewport_size(WIDE)
 
