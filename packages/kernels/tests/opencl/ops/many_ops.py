@@ -48,6 +48,13 @@ def reductions() -> None:
     for k in (5, 100):
         run("TopKV2", a, np.int32(k))
         run("TopKV2", a.astype(np.float16), np.int32(k))
+    run("Cumsum", a, np.int32(1))
+    run("Cumprod", np.ones(1 << 16, np.float16), np.int32(0), reverse=True)
+    ids = np.arange(64) // 3
+    for fold in ("Sum", "Max"):
+        run("Segment" + fold, a, ids)
+        run("UnsortedSegment" + fold, a.astype(np.float16), ids, np.int32(64))
+    run("ScatterNd", ids[:, None], a, np.int64([64, 128]))
     run("Softmax", a)
     run("SparseSoftmaxCrossEntropyWithLogits", a, np.zeros(64, np.int64))
     program = ["Mul t0 i0 i1", "Sum o t0"]

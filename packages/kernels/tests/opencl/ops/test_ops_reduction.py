@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from compare import assert_as_cpu
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 from kernel_harness import Device, PreparedKernel, run_kernel
 from kernel_harness.samples import sample
 from ml_dtypes import bfloat16
+
+from headrace.formats.errors import InvalidArgumentError
 
 FOLDS = ["Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm"]
 SCALE = 10  # sums are folded in another order: 1e-4
@@ -176,3 +180,37 @@ def test_l2_loss(device: Device, n: int) -> None:
 def test_bad_axes_are_named(device: Device) -> None:
     with pytest.raises(Exception, match="axis 2 is outside of"):
         run_kernel("Sum", np.zeros((2, 2), np.float32), np.int32([2]), device=device)
+
+
+# ---- running sums and products ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+@pytest.mark.parametrize("op", ["Cumsum", "Cumprod"])
+def test_running_folds_equal_the_cpus(device: Device, op: str, dtype: Any) -> None:
+    low, high = (-1, 1) if op == "Cumsum" else (0.8, 1.25)
+    for shape, axis in (((7,), 0), ((3, 50, 70), 1), ((3, 50, 70), -1), ((200, 3), 0),
+                        ((5, 1, 4), 1), ((0, 3), 0), ((3, 0), 0), ((1000, 9), 1)):  # fmt: skip
+        x = sample(shape, dtype, seed=1, low=low, high=high)
+        for exclusive in (False, True):
+            for reverse in (False, True):
+                assert_as_cpu(device, op, x, np.int32(axis), exclusive=exclusive, reverse=reverse,
+                              scale=20)  # fmt: skip
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_few_long_lines_are_cut(device: Device, exclusive: bool, reverse: bool) -> None:
+    attrs = {"exclusive": exclusive, "reverse": reverse}
+    integers = np.random.default_rng(0).integers(-9, 9, 300_001)
+    assert_as_cpu(device, "Cumsum", integers, np.int32(0), **attrs)
+    assert_as_cpu(device, "Cumsum", integers[:300_000].reshape(2, 50_000, 3), np.int32(1), **attrs)
+    floats = sample((300_001,), "float64", seed=1, low=-1, high=1)
+    first = assert_as_cpu(device, "Cumsum", floats, np.int32(0), scale=1000, **attrs)
+    again = run_kernel("Cumsum", floats, np.int32(0), device=device, **attrs)
+    np.testing.assert_array_equal(first, again)
+
+
+def test_a_dimension_that_is_not_there_is_an_error(device: Device) -> None:
+    with pytest.raises(InvalidArgumentError, match="out of range"):
+        run_kernel("Cumsum", np.ones((2, 3), np.float32), np.int32(2), device=device)

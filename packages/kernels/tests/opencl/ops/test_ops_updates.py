@@ -1,4 +1,4 @@
-"""Optimizers, scatters and segment sums on OpenCL devices, against those of the CPU."""
+"""Optimizers, scatters and folds of segments on OpenCL devices, against those of the CPU."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from compare import assert_as_cpu, assert_close
 from kernel_harness import Device, Variable, registrations, run_kernel
 from kernel_harness.samples import sample
 from kernel_harness.table import registrations_of
+from ml_dtypes import bfloat16
 
 from headrace.formats import op_catalogue
+from headrace.formats.errors import InvalidArgumentError
 
 SPARSE = {"grad", "indices"}
 
@@ -140,12 +142,115 @@ def test_indices_out_of_range_change_nothing(device: Device) -> None:
     np.testing.assert_array_equal(variable.value, np.float32([[1, 1], [0, 0], [0, 0]]))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-def test_segment_sums(device: Device, dtype: str) -> None:
-    data = sample((600, 5), dtype, seed=1)
+SLICE_WAYS = ["Update", "Add", "Sub", "Min", "Max"]
+
+
+@pytest.mark.parametrize("kind", ["ScatterNd", "ResourceScatterNd", "TensorScatter"])
+@pytest.mark.parametrize("way", SLICE_WAYS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+def test_updates_of_slices_equal_the_cpus(device: Device, kind: str, way: str, dtype: Any) -> None:
+    rng = np.random.default_rng(2)
+    for shape, depth, n in (((7, 5, 3), 2, 40), ((40, 70), 1, 90), ((6, 5, 4), 3, 300),
+                            ((6, 5), 2, 0), ((5, 3), 0, 4)):  # fmt: skip
+        value = sample(shape, dtype, seed=1, low=1, high=5)
+        indices = np.stack([rng.integers(0, d, (n // 2, 2)) for d in shape[:depth]], -1) \
+            if depth else np.zeros((n // 2, 2, 0), np.int64)  # fmt: skip
+        indices = indices.astype(rng.choice([np.int32, np.int64]))
+        updates = sample((n // 2, 2, *shape[depth:]), dtype, seed=3, low=1, high=2)
+        if kind == "TensorScatter":
+            if indices.size == 0:
+                continue  # such indices have no updates there
+            assert_as_cpu(device, kind + way, value, indices, updates)
+            continue
+        expected, actual = run_both(
+            device, kind + way, [("v", value), ("i", indices), ("u", updates)]
+        )
+        assert_close(actual, expected, scale=4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_scatters_into_zeros_equal_the_cpus(device: Device, dtype: Any, index: type) -> None:
+    rng = np.random.default_rng(0)
+    for shape, depth, n in (((9, 4), 1, 30), ((9, 4, 5), 2, 30), ((3, 4), 2, 1), ((3, 4), 1, 0)):
+        indices = np.stack([rng.integers(0, d, n) for d in shape[:depth]], -1).astype(index)
+        updates = sample((n, *shape[depth:]), dtype, seed=1)
+        assert_as_cpu(device, "ScatterNd", indices, updates, np.array(shape, index), scale=4)
+
+
+def test_slices_out_of_range_change_nothing(device: Device) -> None:
+    indices = np.int32([[0, 1], [2, 0], [0, 2], [-1, 0], [1, -1]])
+    updates = np.arange(1, 6, dtype=np.float32)
+    got = run_kernel("ScatterNd", indices, updates, np.int32([2, 2]), device=device)
+    np.testing.assert_array_equal(got, np.float32([[0, 1], [0, 0]]))
+
+
+def test_slices_that_do_not_fit_are_errors(device: Device) -> None:
+    variable = Variable(np.zeros((3, 2), np.float32), device=device)
+    with pytest.raises(InvalidArgumentError, match="do not fit"):
+        run_kernel("ScatterNdAdd", variable, np.int32([[0]]), np.ones((1, 3), np.float32),
+                   device=device)  # fmt: skip
+    with pytest.raises(InvalidArgumentError, match="do not fit"):
+        run_kernel("ScatterNdAdd", variable, np.int32([[0, 0, 0]]), np.ones(1, np.float32),
+                   device=device)  # fmt: skip
+
+
+SEGMENT_FOLDS = ["Sum", "Prod", "Min", "Max"]
+SPECIALS = np.array([np.nan, np.inf, -np.inf, 0.5, 1, 2])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+@pytest.mark.parametrize("fold", [*SEGMENT_FOLDS, "Mean"])
+def test_folds_of_sorted_segments(device: Device, fold: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    op = "Segment" + fold
+    for rows, inner, segments in ((600, 5, 90), (50, 200, 300), (2000, 1, 3), (3, 64, 3)):
+        data = sample((rows, inner), dtype, seed=1, low=0.6, high=1.5)
+        ids = np.sort(rng.integers(0, segments, rows))
+        assert_as_cpu(device, op, data, ids, scale=20)
+        assert_as_cpu(device, op, data, ids.astype(np.int32), scale=20)
+    assert_as_cpu(device, op, data[:0], ids[:0])
+    assert_as_cpu(device, op, data.reshape(3, 8, 8), np.int32([0, 0, 7]), scale=4)
+    assert_as_cpu(device, op, data[:, :0], ids)
+    for wrong in ([1, 0, 2], [-1, 0, 1]):
+        with pytest.raises(InvalidArgumentError, match="sorted and not negative"):
+            run_kernel(op, data, np.int32(wrong), device=device)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16, "int64"])
+@pytest.mark.parametrize("fold", SEGMENT_FOLDS)
+def test_folds_of_unsorted_segments(device: Device, fold: str, dtype: Any) -> None:
+    op = "UnsortedSegment" + fold
+    data = sample((600, 5), dtype, seed=1, low=0.6, high=1.5)
     ids = np.random.default_rng(0).integers(-1, 40, 600)
-    assert_as_cpu(device, "UnsortedSegmentSum", data, ids, np.int32(40), scale=20)
-    assert_as_cpu(device, "UnsortedSegmentSum", data.reshape(20, 30, 5), ids.reshape(20, 30),
-                  np.int32(50), scale=20)  # fmt: skip
-    assert_as_cpu(device, "SegmentSum", data, np.sort(np.abs(ids)), scale=20)
-    assert_as_cpu(device, "SegmentSum", data[:0], ids[:0])
+    assert_as_cpu(device, op, data, ids, np.int32(40), scale=20)
+    assert_as_cpu(device, op, data, ids.astype(np.int32), np.int32(70), scale=20)
+    assert_as_cpu(device, op, data.reshape(20, 30, 5), ids.reshape(20, 30), np.int32(50), scale=20)
+    assert_as_cpu(device, op, data[:0], ids[:0], np.int32(4))
+    assert_as_cpu(device, op, data[:, :0], ids, np.int32(40))
+    assert_as_cpu(device, op, data[:0], ids[:0], np.int32(0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", bfloat16])
+@pytest.mark.parametrize("fold", SEGMENT_FOLDS)
+def test_segments_of_specials(device: Device, fold: str, dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    data = SPECIALS[rng.integers(0, 6, (60, 4))].astype(dtype)
+    data[:8] = -np.inf
+    data[8:16] = np.inf
+    ids = np.arange(60) // 4
+    assert_as_cpu(device, "Segment" + fold, data, ids * 2, scale=4)
+    assert_as_cpu(device, "UnsortedSegment" + fold, data, rng.permutation(ids), np.int32(20),
+                  scale=4)  # fmt: skip
+    assert_as_cpu(device, "UnsortedSegment" + fold, data, ids, np.int32(20), scale=4)
+
+
+@pytest.mark.parametrize("op", ["UnsortedSegmentSum", "SegmentSum", "ScatterNd"])
+def test_folds_give_the_same_bits_each_time(device: Device, op: str) -> None:
+    data = sample((2000, 33), "float32", seed=3)
+    ids = np.sort(np.random.default_rng(2).integers(0, 50, 2000))
+    more = {"UnsortedSegmentSum": [data, ids, np.int32(50)], "SegmentSum": [data, ids],
+            "ScatterNd": [ids[:, None], data, np.int64([50, 33])]}[op]  # fmt: skip
+    first, second, third = (run_kernel(op, *more, device=device) for _ in range(3))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first, third)

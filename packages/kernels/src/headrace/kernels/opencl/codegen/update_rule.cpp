@@ -5,6 +5,10 @@
 namespace hr::cl {
 namespace {
 
+hr_dtype gradient_of(const UpdateText& u) {
+  return u.gradient == HR_INVALID ? u.dtype : u.gradient;
+}
+
 // Loads the values at `at` and the gradient at `from`, changes and stores them.
 std::string step_macro(const UpdateText& u) {
   const std::string type = value_type(u.dtype);
@@ -12,8 +16,8 @@ std::string step_macro(const UpdateText& u) {
   for (const std::string& value : u.rule->values)
     text += type + " " + value + " = " + loaded(u.dtype, "p_" + value + "[at]") + "; \\\n";
   text += "const " + type +
-          " grad = " + loaded(u.dtype, u.one_gradient ? "p_grad[0]" : "p_grad[from]") + "; \\\n" +
-          u.rule->step + " \\\n";
+          " grad = " + loaded(gradient_of(u), u.one_gradient ? "p_grad[0]" : "p_grad[from]") +
+          "; \\\n" + u.rule->step + " \\\n";
   for (const std::string& value : u.rule->values)
     text += "p_" + value + "[at] = " + stored(u.dtype, value) + "; \\\n";
   return text + "}\n";
@@ -38,8 +42,9 @@ std::string head(const UpdateText& u) {
     text += "HR_OUT_SHARED(" + type + ", p_" + value + "), ";
     pointers += "HR_OUTPUT(" + type + ", p_" + value + ");\n";
   }
-  text += "HR_IN_SHARED(" + type + ", p_grad), ";
-  pointers += "HR_INPUT(" + type + ", p_grad);\n";
+  const std::string gradient = storage_type(gradient_of(u));
+  text += "HR_IN_SHARED(" + gradient + ", p_grad), ";
+  pointers += "HR_INPUT(" + gradient + ", p_grad);\n";
   if (u.indices != HR_INVALID) {
     text += std::string("HR_IN_SHARED(") + storage_type(u.indices) + ", indices), ";
     pointers += std::string("HR_INPUT(") + storage_type(u.indices) + ", indices);\n";

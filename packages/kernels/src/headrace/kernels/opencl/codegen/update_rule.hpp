@@ -25,6 +25,7 @@ struct UpdateRule {
 struct UpdateText {
   const UpdateRule* rule;
   hr_dtype dtype;
+  hr_dtype gradient = HR_INVALID;  // HR_INVALID: that of the variable
   hr_dtype indices =
       HR_INVALID;             // HR_INVALID: the gradient has an element for each of the variable
   bool one_gradient = false;  // rows are all changed by one number
