@@ -27,8 +27,13 @@ constexpr Fold kSum{"", "var += grad;"}, kMean{" -DMEAN=1", nullptr},
 
 constexpr size_t kGroup = 64;
 
-std::string options_of(const Device& device, const Fold& fold, hr_dtype dtype) {
-  return value_option(dtype) + fold.option + (device.traits.is_cpu ? " -DWIDTH=64" : " -DWIDTH=1");
+// Columns that an item folds side by side.
+int64_t width_of(const Device& device, int64_t inner) {
+  return device.traits.is_cpu && inner > 1 ? 64 : 1;
+}
+
+std::string options_of(const Device& device, const Fold& fold, hr_dtype dtype, int64_t inner) {
+  return value_option(dtype) + fold.option + " -DWIDTH=" + std::to_string(width_of(device, inner));
 }
 
 // ---- unsorted ids, which the device alone reads -------------------------------------------------
@@ -52,12 +57,12 @@ const Kernel* row_kernel(hr_request* r, const Fold& fold, std::string* error) {
 bool add_unsorted(hr_request* r, const Fold& fold, Sequence* to, std::string* error) {
   const hr_tensor *data = r->inputs[0], *ids = r->inputs[1], *y = r->outputs[0];
   const hr_dtype dtype = data->dtype, total = total_of(dtype);
+  const int64_t all = hr_elements(y), inner = all / y->dims[0], elements = hr_elements(data);
   const std::string options =
-      options_of(device_of(r), fold, dtype) + " -DI=" + storage_type(ids->dtype);
+      options_of(device_of(r), fold, dtype, inner) + " -DI=" + storage_type(ids->dtype);
   const auto find = [&](const char* function) {
     return find_kernel(device_of(r), "segments.cl", options, function, error);
   };
-  const int64_t all = hr_elements(y), inner = all / y->dims[0], elements = hr_elements(data);
   const Place totals =
       total == dtype ? Place::output(0) : to->reserve(all * int64_t(hr_dtype_size(total)));
   const Kernel* blank = find("fill_blank");
@@ -154,7 +159,8 @@ hr_code compute_sorted(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   if (hr_code code = write(ctx, Out{workspace}, runs.data(), int64_t(runs.size() * sizeof(Run))))
     return code;
   const Traits& traits = device_of(ctx).traits;
-  const int64_t width = traits.is_cpu ? 64 : 1, units = n_runs * ((inner + width - 1) / width);
+  const int64_t width = width_of(device_of(ctx), inner),
+                units = n_runs * ((inner + width - 1) / width);
   const int64_t per_item =
       traits.is_cpu ? std::max<int64_t>(1, units / (8 * int64_t(traits.compute_units))) : 1;
   const Grid grid = Grid::of(size_t((units + per_item - 1) / per_item), traits.is_cpu ? 1 : kGroup);
@@ -168,8 +174,10 @@ template <const Fold& fold> hr_code prepare_sorted(void*, hr_request* r) {
   if (const char* why = why_not(device_of(r), dtype))
     return hr_request_fail(r, HR_UNIMPLEMENTED, "%s", why);
   std::string error;
-  const Kernel* kernel = find_kernel(device_of(r), "segments.cl",
-                                     options_of(device_of(r), fold, dtype), "fold_runs", &error);
+  const int64_t inner = product(r->inputs[0]->dims, 1, r->inputs[0]->rank);
+  const Kernel* kernel =
+      find_kernel(device_of(r), "segments.cl", options_of(device_of(r), fold, dtype, inner),
+                  "fold_runs", &error);
   if (!kernel) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
   keep_plan(r, new SortedPlan{kernel, &fold == &kProd});
   r->shape_depends_on_data = 1;

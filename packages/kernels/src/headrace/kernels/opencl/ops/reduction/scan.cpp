@@ -11,7 +11,11 @@ namespace hr::cl {
 namespace {
 
 constexpr size_t kGroup = 64;
-constexpr int64_t kWidth = 64;  // lines that an item of a CPU device follows side by side
+
+// Lines that an item follows side by side: of a CPU device many, unless neighbours are far apart.
+int64_t width_of(const Traits& traits, int64_t inner) {
+  return traits.is_cpu && inner > 1 ? 64 : 1;
+}
 
 // As in scan.cl.
 struct Lines {
@@ -21,7 +25,7 @@ struct Lines {
 // Cuts lines only where there are too few of them for the device.
 Lines lines_of(const Traits& traits, int64_t outer, int64_t n, int64_t inner) {
   Lines s{outer, n, inner, 1, n, 1};
-  const int64_t width = traits.is_cpu ? kWidth : 1;
+  const int64_t width = width_of(traits, inner);
   const int64_t units = outer * ((inner + width - 1) / width);
   const int64_t wanted = traits.is_cpu ? 2 * int64_t(traits.compute_units) : 8192;
   const int64_t least = traits.is_cpu ? 8192 / std::min(inner, width) : 32;  // of a segment
@@ -54,14 +58,14 @@ hr_code prepare_scan(hr_request* r, bool product_of_elements) {
   const Traits& traits = device_of(r).traits;
   const Lines s =
       lines_of(traits, product(x->dims, 0, a), x->dims[a], product(x->dims, a + 1, x->rank));
+  const int64_t width = width_of(traits, s.inner);
   const auto flag = [](const char* name, bool value) {
     return std::string(" -D") + name + (value ? "=1" : "=0");
   };
   const std::string options = value_option(x->dtype) + flag("PRODUCT", product_of_elements) +
                               flag("EXCLUSIVE", hr_attr_bool(r->node, "exclusive", 0)) +
                               flag("REVERSE", hr_attr_bool(r->node, "reverse", 0)) +
-                              " -DWIDTH=" + std::to_string(traits.is_cpu ? kWidth : 1);
-  const int64_t width = traits.is_cpu ? kWidth : 1;
+                              " -DWIDTH=" + std::to_string(width);
   const int64_t units = s.segments * s.outer * ((s.inner + width - 1) / width);
   const Grid grid =
       Grid::of(size_t((units + s.per_item - 1) / s.per_item), traits.is_cpu ? 1 : kGroup);

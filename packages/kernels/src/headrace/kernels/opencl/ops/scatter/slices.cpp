@@ -17,10 +17,8 @@ namespace hr::cl {
 namespace {
 
 constexpr const char *kUpdate = "var = grad;", *kAdd = "var += grad;", *kSub = "var -= grad;",
-                     *kMin =
-                         "var = var != var ? var : (grad < var || grad != grad ? grad : var);",
-                     *kMax =
-                         "var = var != var ? var : (var < grad || grad != grad ? grad : var);";
+                     *kMin = "var = var != var ? var : (grad < var || grad != grad ? grad : var);",
+                     *kMax = "var = var != var ? var : (var < grad || grad != grad ? grad : var);";
 
 // As in slices.cl, whose Dims has as many as an index has coordinates, and one more.
 struct Dims {
@@ -34,13 +32,12 @@ struct SlicesPlan {
 
 hr_code check_fit(hr_ctx* ctx, const hr_tensor* target, const hr_tensor* indices,
                   const hr_tensor* updates, int32_t depth) {
-  const bool fits =
-      depth <= target->rank &&
-      (updates->rank == 0 ||
-       (updates->rank == indices->rank - 1 + target->rank - depth &&
-        std::equal(indices->dims, indices->dims + indices->rank - 1, updates->dims) &&
-        std::equal(target->dims + depth, target->dims + target->rank,
-                   updates->dims + indices->rank - 1)));
+  const bool fits = depth <= target->rank &&
+                    (updates->rank == 0 ||
+                     (updates->rank == indices->rank - 1 + target->rank - depth &&
+                      std::equal(indices->dims, indices->dims + indices->rank - 1, updates->dims) &&
+                      std::equal(target->dims + depth, target->dims + target->rank,
+                                 updates->dims + indices->rank - 1)));
   if (fits) return HR_OK;
   return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "updates %s do not fit indices %s and shape %s",
                      (const char*)ShapeText(updates), (const char*)ShapeText(indices),
@@ -61,11 +58,11 @@ hr_code update_slices(hr_ctx* ctx, const SlicesPlan& p, const hr_tensor& target,
   std::copy_n(target.dims, p.depth, limits.dims);
   const int64_t n = numbers.dims[0];
   const Out rows{workspace};
-  const Argument arguments[] = {
-      argument(In{p.depth ? indices->data : workspace}), argument(rows), argument(n),
-      {Argument::kValue, sizeof(int64_t) * size_t(p.depth + 1), &limits}};
-  if (hr_code code =
-          launch_arguments(ctx, *p.number, Grid::of(size_t(n), kGroup), arguments, 4))
+  const Argument arguments[] = {argument(In{p.depth ? indices->data : workspace}),
+                                argument(rows),
+                                argument(n),
+                                {Argument::kValue, sizeof(int64_t) * size_t(p.depth + 1), &limits}};
+  if (hr_code code = launch_arguments(ctx, *p.number, Grid::of(size_t(n), kGroup), arguments, 4))
     return code;
   hr_tensor slices{};
   slices.rank = 2;
@@ -85,20 +82,20 @@ hr_code plan_slices(hr_request* r, const char* step, int indices_at, hr_compute 
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "indices %s do not fit any variable",
                            (const char*)ShapeText(indices));
   std::string error;
-  const Kernel* number = find_kernel(device_of(r), "slices.cl",
-                                     std::string("-DI=") + storage_type(indices->dtype) +
-                                         " -DDEPTH=" + std::to_string(depth),
-                                     "number_slices", &error);
+  const Kernel* number = find_kernel(
+      device_of(r), "slices.cl",
+      std::string("-DI=") + storage_type(indices->dtype) + " -DDEPTH=" + std::to_string(depth),
+      "number_slices", &error);
   const UpdateRule rule{{"var"}, {}, "", step};
   UpdateText text;
   text.rule = &rule;
   text.dtype = updates->dtype;
   text.indices = HR_INT64;
   text.one_gradient = updates->rank == 0;
-  const Kernel* update =
-      number ? generated_kernel(device_of(r), text.text(device_of(r).traits.is_cpu), "", "update",
-                                &error)
-             : nullptr;
+  const Kernel* update = number
+                             ? generated_kernel(device_of(r), text.text(device_of(r).traits.is_cpu),
+                                                "", "update", &error)
+                             : nullptr;
   if (!update) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
   keep_plan(r, new SlicesPlan{number, update, int32_t(depth)});
   r->workspace = size_t(product(indices->dims, 0, indices->rank - 1)) * sizeof(int64_t) + 8;
