@@ -74,6 +74,22 @@ def dynamic_lstm() -> tuple[Any, Any, Batches]:
     return _lstm(looped)
 
 
+def sequence_lstm() -> tuple[Any, Any, Batches]:
+    """An LSTM in a loop whose outputs at all times enter the loss; Returns as perceptron."""
+    x = hr.placeholder(hr.float32, [None, TIME, 3])
+    lengths = hr.placeholder(hr.int32, [None])
+    cell = hr.nn.rnn_cell.LSTMCell(UNITS, name="lstm")
+    outputs, _ = hr.nn.dynamic_rnn(cell, x, lengths, dtype=hr.float32)
+    sums = hr.layers.dense(outputs, 1, name="sums")
+    loss = hr.reduce_mean(hr.square(sums - hr.reduce_sum(x, 2, keepdims=True)))
+    train = hr.train.AdamOptimizer(0.01).minimize(loss)
+
+    def batch(rng: np.random.RandomState) -> dict[Any, Any]:
+        return {x: rng.randn(16, TIME, 3), lengths: rng.randint(2, TIME + 1, 16)}
+
+    return loss, train, batch
+
+
 def _lstm(last_output: Callable[[Any, Any], Any]) -> tuple[Any, Any, Batches]:
     words = hr.placeholder(hr.int32, [None, TIME])
     labels = hr.placeholder(hr.int64, [None])
@@ -97,7 +113,7 @@ def _cross_entropy(labels: Any, logits: Any) -> Any:
     return hr.reduce_mean(each)
 
 
-NETWORKS = {f.__name__: f for f in (perceptron, convnet, static_lstm, dynamic_lstm)}
+NETWORKS = {f.__name__: f for f in (perceptron, convnet, static_lstm, dynamic_lstm, sequence_lstm)}
 
 
 def build(network: str, device: str) -> tuple[Any, Any, Batches]:

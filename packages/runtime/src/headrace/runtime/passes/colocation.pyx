@@ -40,9 +40,10 @@ cdef class Colocation:
             for k in range(node.n_inputs):
                 edge = ir.edges[node.first_input + k]
                 dtype = node.source.input_dtypes[k]
-                # A list of tensors or a dataset is memory of one process.
-                if ((_is_reference(dtype)
-                     or (dtype == HR_VARIANT and ir.between_tasks))
+                # A list of tensors or a dataset is memory of one process, and its tensors are where
+                # the kernels of one library take them.
+                if ((_is_reference(dtype) or dtype == HR_VARIANT and (
+                        ir.between_tasks or not ir.memories.empty()))
                         and ir.nodes[edge.node].kind != NodeKind.FEED):
                     self.join(edge.node, i, REFERENCE)
             if ir.between_tasks or not ir.memories.empty():

@@ -69,7 +69,7 @@ cdef void _keep_on_host(GraphIR ir, int32_t i) noexcept nogil:
     cdef size_t k
     if node.kind != NodeKind.KERNEL or node.entry == NULL or node.n_inputs == 0 or \
             ir.memories[node.device] == NULL or computes_on_host(ir, i) or \
-            node.kernel.flags & (HR_KERNEL_VIEW | KEEPS_SMALL_ON_HOST):
+            node.kernel.flags & (HR_KERNEL_VIEW | KEEPS_SMALL_ON_HOST) or _handles_on_host(node):
         return
     for k in range(node.source.input_dtypes.size()):
         edge = ir.edges[node.first_input + <int32_t>k]
@@ -82,6 +82,29 @@ cdef void _keep_on_host(GraphIR ir, int32_t i) noexcept nogil:
     kernel = find_kernel(node.source, "CPU", False)
     if kernel != NULL and kernel.compute != NULL:
         node.kernel = kernel
+
+
+cdef bint _handles_on_host(IRNode* node) noexcept nogil:
+    """Whether a kernel handles a resource or variant, which kernels of its library made, and nothing
+    in memory of the device."""
+    cdef uint64_t listed = (
+        node.kernel.host_inputs | node.kernel.constant_inputs | node.kernel.value_inputs)
+    cdef bint found = False
+    cdef hr_dtype dtype
+    cdef size_t k
+    for k in range(node.source.input_dtypes.size()):
+        dtype = node.source.input_dtypes[k]
+        if dtype >= HR_REF or not is_plain(dtype):
+            found = True
+        elif not _is_listed(node, False, <int32_t>k, listed):
+            return False
+    for k in range(node.source.output_dtypes.size()):
+        dtype = node.source.output_dtypes[k]
+        if dtype >= HR_REF or not is_plain(dtype):
+            found = True
+        elif not _is_listed(node, True, <int32_t>k, node.kernel.host_outputs):
+            return False
+    return found
 
 
 cdef int32_t memory_given(GraphIR ir, int32_t node, int32_t port) noexcept nogil:

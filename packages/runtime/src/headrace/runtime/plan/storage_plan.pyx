@@ -39,7 +39,7 @@ for _op, _input in {
     "TensorListSplit": 0, "TensorListPushBackBatch": 1,
     "TensorArrayWriteV2": 2, "TensorArrayWriteV3": 2, "TensorArrayScatterV2": 2,
     "TensorArrayScatterV3": 2, "TensorArraySplitV2": 1, "TensorArraySplitV3": 1,
-    "StackPushV2": 1,
+    "StackPush": 1, "StackPushV2": 1,
 }.items():
     kept_inputs[<string>_op.encode()] = _input
 
@@ -109,7 +109,8 @@ cdef int mark_kept(SegmentBuilder builder, Step* step) except -1:
         return 0
     tensor = builder.arguments[step.first_input + dereference(found).second]
     root = builder.root[tensor]
-    if builder.tensors[root].bytes <= SMALL:
+    # On a device a buffer costs less than the copy that has to be enqueued without one.
+    if builder.tensors[root].bytes <= SMALL and (builder.memory == NULL or builder.on_host[root]):
         return 0
     if builder.storage[root] == ARENA:
         builder.escapes[root] = 1

@@ -1,6 +1,4 @@
-#include "loops/held_tensor.hpp"
-
-#include <algorithm>
+#include "library/held_tensor.hpp"
 
 #include "library/shapes.hpp"
 #include "loops/elements.hpp"
@@ -33,18 +31,29 @@ HeldTensor zeros(hr_ctx* ctx, hr_dtype dtype, const PartialShape& shape, hr_code
   return held;
 }
 
-hr_tensor rows_of(const hr_tensor& t, int64_t begin, int64_t end, bool whole) {
-  hr_tensor rows = t;
-  const int64_t bytes = t.dims[0] ? t.bytes / t.dims[0] : 0;
-  rows.data = static_cast<char*>(t.data) + begin * bytes;
-  rows.bytes = (end - begin) * bytes;
-  if (whole) {
-    rows.dims[0] = end - begin;
-  } else {
-    --rows.rank;
-    std::copy(t.dims + 1, t.dims + t.rank, rows.dims);
+bool may_be_packed(const hr_tensor& item) { return is_plain(item.dtype); }
+
+hr_code join_tensors(hr_ctx* ctx, const HeldTensor* tensors, int64_t n, hr_tensor* output) {
+  if (hr_code code = ctx->api->allocate(ctx, output)) return code;
+  char* to = static_cast<char*>(output->data);
+  for (int64_t i = 0; i < n; ++i) {
+    poll_at(ctx, i);
+    const hr_tensor& value = tensors[i].get();
+    const int64_t size = hr_dtype_size(value.dtype), elements = hr_elements(&value);
+    copy_elements(ctx, value.dtype, size, to, value.data, elements);
+    to += elements * size;
   }
-  return rows;
+  return HR_OK;
+}
+
+hr_code start_flow(hr_ctx*, hr_tensor* output) {
+  *write<float>(output) = 0;
+  return HR_OK;
+}
+
+hr_code pass_flow(hr_ctx*, const hr_tensor* flow, hr_tensor* output) {
+  *write<float>(output) = *read<float>(flow);
+  return HR_OK;
 }
 
 }  // namespace hr

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "library/attributes.hpp"
+#include "library/memory_needs.hpp"
 #include "library/random/random_state.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
 #include "math/philox.hpp"
 #include "processor/parallel.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr {
 namespace {

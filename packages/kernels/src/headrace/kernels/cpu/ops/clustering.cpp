@@ -6,12 +6,12 @@
 #include <limits>
 #include <vector>
 
+#include "library/memory_needs.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
 #include "math/philox.hpp"
 #include "processor/parallel.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr {
 namespace {

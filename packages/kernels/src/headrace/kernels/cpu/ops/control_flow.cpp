@@ -5,11 +5,11 @@
 #include <string>
 
 #include "library/attributes.hpp"
+#include "library/partial_shape.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
 #include "table/element_types.hpp"
-#include "table/partial_shape.hpp"
 
 namespace hr {
 namespace {

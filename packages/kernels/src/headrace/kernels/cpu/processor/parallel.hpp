@@ -14,6 +14,7 @@
 #endif
 
 #include "headrace/kernel.h"
+#include "library/poll.hpp"
 #include "library/variable_updates.hpp"
 
 namespace hr {
@@ -27,11 +28,6 @@ inline int64_t grain_of(int64_t bytes_per_iteration) {
   return std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, bytes_per_iteration));
 }
 
-// Thrown out of a kernel whose step was cancelled, from however deep in its loops.
-struct Cancelled : std::exception {
-  const char* what() const noexcept override { return "the step was cancelled"; }
-};
-
 // A thread of the pool is in the middle of the updates of the thread that it helps.
 class HelpsUpdates {
  public:
@@ -42,19 +38,6 @@ class HelpsUpdates {
  private:
   const int before_;
 };
-
-// Whether the kernel of this thread should end because its step was cancelled.
-inline bool should_end(const hr_ctx* ctx) { return hr_cancelled(ctx) && updates_of_thread() == 0; }
-
-// Ends the kernel if its step was cancelled: to be called every few milliseconds.
-inline void poll(const hr_ctx* ctx) {
-  if (should_end(ctx)) throw Cancelled();
-}
-
-// For loops of one thread that do little for each i.
-inline void poll_at(const hr_ctx* ctx, int64_t i) {
-  if ((i & 0xffff) == 0) poll(ctx);
-}
 
 // How many elements a simple loop handles in about 10 ms: after so many it polls.
 constexpr int64_t kElementsBetweenPolls = 4 << 20;

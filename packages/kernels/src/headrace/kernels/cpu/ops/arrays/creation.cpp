@@ -7,7 +7,7 @@
 #include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
-#include "ops/tensor_lists/tensor_list.hpp"
+#include "ops/tensor_lists/list_values.hpp"
 #include "processor/parallel.hpp"
 #include "processor/polled_stretch.hpp"
 

@@ -6,11 +6,11 @@
 #include "files/byte_source.hpp"
 #include "files/disk.hpp"
 #include "library/attributes.hpp"
+#include "library/partial_shape.hpp"
 #include "library/registration.hpp"
 #include "library/shapes.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/partial_shape.hpp"
 
 namespace hr {
 namespace {

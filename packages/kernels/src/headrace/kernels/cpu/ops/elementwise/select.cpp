@@ -8,7 +8,7 @@
 #include "loops/strided.hpp"
 #include "math/arithmetic.hpp"
 #include "math/special_functions.hpp"
-#include "ops/tensor_lists/tensor_list.hpp"
+#include "ops/tensor_lists/list_values.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 

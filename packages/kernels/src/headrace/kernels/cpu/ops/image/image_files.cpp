@@ -6,6 +6,7 @@
 
 #include "files/disk.hpp"
 #include "library/attributes.hpp"
+#include "library/memory_needs.hpp"
 #include "library/registration.hpp"
 #include "library/shapes.hpp"
 #include "library/text.hpp"
@@ -15,7 +16,6 @@
 #include "ops/image/jpeg.hpp"
 #include "ops/image/jpeg_options.hpp"
 #include "processor/parallel.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "library/memory_needs.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
@@ -10,7 +11,6 @@
 #include "ops/image/sampling.hpp"
 #include "processor/parallel.hpp"
 #include "table/element_types.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr {
 namespace {

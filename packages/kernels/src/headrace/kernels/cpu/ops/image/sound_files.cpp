@@ -4,12 +4,12 @@
 
 #include "files/disk.hpp"
 #include "files/wav.hpp"
+#include "library/memory_needs.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
 #include "library/text.hpp"
 #include "processor/parallel.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr {
 namespace {

@@ -1,9 +1,9 @@
 // The order of keys in the buckets of a MutableDenseHashTable. TensorFlow's checkpoints hold the
 // buckets, and it looks keys up in them after a restore, so that hashes and probing are its own.
+#include "library/memory_needs.hpp"
 #include "library/text.hpp"
 #include "ops/lookup/lookup_table.hpp"
 #include "processor/parallel.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr::lookup {
 namespace {

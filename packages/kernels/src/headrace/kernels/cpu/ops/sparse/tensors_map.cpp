@@ -10,12 +10,12 @@
 
 #include "files/disk.hpp"
 #include "library/dtype_names.hpp"
+#include "library/memory_needs.hpp"
 #include "library/registration.hpp"
 #include "library/shapes.hpp"
 #include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "processor/parallel.hpp"
-#include "table/memory_needs.hpp"
 #include "table/resources.hpp"
 
 namespace hr {

@@ -4,9 +4,10 @@
 
 #include "library/dtype_names.hpp"
 #include "library/shapes.hpp"
+#include "library/tensor_lists/tensor_list.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
-#include "ops/tensor_lists/tensor_list.hpp"
+#include "ops/tensor_lists/list_values.hpp"
 #include "table/element_types.hpp"
 
 namespace hr {

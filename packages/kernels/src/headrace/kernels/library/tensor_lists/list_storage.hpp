@@ -1,14 +1,14 @@
 // The items that lists share.
-#ifndef HEADRACE_CPU_OPS_TENSOR_LISTS_LIST_STORAGE_HPP
-#define HEADRACE_CPU_OPS_TENSOR_LISTS_LIST_STORAGE_HPP
+#ifndef HEADRACE_LIBRARY_TENSOR_LISTS_LIST_STORAGE_HPP
+#define HEADRACE_LIBRARY_TENSOR_LISTS_LIST_STORAGE_HPP
 
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
 #include "headrace/kernel.h"
-#include "loops/held_tensor.hpp"
-#include "table/partial_shape.hpp"
+#include "library/held_tensor.hpp"
+#include "library/partial_shape.hpp"
 
 namespace hr {
 
@@ -18,7 +18,7 @@ class TensorList;
 constexpr int32_t kUnknownNesting = INT32_MAX;
 int32_t nesting_of(const hr_tensor& item);
 
-// Items are either packed (all of one shape, plain and small) or tensors with a buffer each.
+// Items are either packed (all of one shape, small, in host memory) or tensors with a buffer each.
 //
 // Its functions require the lock as soon as a second list shares the storage. No item is copied or
 // released under the lock, except packed ones: an item may be a list of another storage.

@@ -1,12 +1,12 @@
-#include "ops/tensor_lists/list_storage.hpp"
+#include "library/tensor_lists/list_storage.hpp"
 
 #include <cstring>
 #include <utility>
 
+#include "library/memory_needs.hpp"
+#include "library/poll.hpp"
 #include "library/shapes.hpp"
-#include "loops/elements.hpp"
-#include "ops/tensor_lists/tensor_list.hpp"
-#include "table/memory_needs.hpp"
+#include "library/tensor_lists/tensor_list.hpp"
 
 namespace hr {
 
@@ -43,7 +43,7 @@ bool ListStorage::take_unreachable(const TensorList* leaving, HeldTensor* item) 
 // ---- the items ----------------------------------------------------------------------------------
 
 bool ListStorage::packs(const hr_tensor& item) {
-  return is_plain(item.dtype) && item.bytes <= kMostPacked && item.bytes > 0;
+  return item.bytes <= kMostPacked && item.bytes > 0 && may_be_packed(item);
 }
 
 hr_code ListStorage::append(hr_ctx* ctx, const hr_tensor& item, HeldTensor* kept) {

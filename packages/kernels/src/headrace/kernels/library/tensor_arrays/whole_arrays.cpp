@@ -1,19 +1,18 @@
 // Joins the items of a TensorArray to one tensor, and makes items of the rows of one: Gather,
 // Concat, Scatter, Split.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
-#include "library/registration.hpp"
+#include "library/poll.hpp"
 #include "library/shapes.hpp"
-#include "loops/elements.hpp"
-#include "ops/tensor_arrays/tensor_array.hpp"
-#include "table/memory_needs.hpp"
+#include "library/tensor_arrays/kernels.hpp"
+#include "library/tensor_arrays/tensor_array.hpp"
 
-namespace hr {
-namespace {
+namespace hr::tensor_arrays {
 
 // ---- one tensor of all items -------------------------------------------------------------------
+
+namespace {
 
 hr_code create_element_shape(hr_node* node, void** state, const char* key) {
   PartialShape shape;
@@ -21,6 +20,8 @@ hr_code create_element_shape(hr_node* node, void** state, const char* key) {
   *state = new PartialShape(shape);
   return HR_OK;
 }
+
+}  // namespace
 
 hr_code create_gather(hr_node* node, void** state) {
   return create_element_shape(node, state, "element_shape");
@@ -37,24 +38,17 @@ hr_code prepare_data_shape(void*, hr_request* r) {
   return HR_OK;
 }
 
-hr_code allocate_rows(hr_ctx* ctx, int64_t n, const PartialShape& row, hr_tensor* out) {
+namespace {
+
+// Makes out the elements of n tensors, under a shape that begins with `rows`.
+hr_code join_rows(hr_ctx* ctx, const std::vector<HeldTensor>& values, int64_t rows,
+                  const PartialShape& row, hr_tensor* out) {
   if (row.rank >= HR_MAX_RANK)
     return hr_ctx_fail(ctx, HR_UNIMPLEMENTED, "a tensor of more than %d dimensions", HR_MAX_RANK);
   out->rank = row.rank + 1;
-  out->dims[0] = n;
+  out->dims[0] = rows;
   std::copy(row.dims, row.dims + row.rank, out->dims + 1);
-  return ctx->api->allocate(ctx, out);
-}
-
-void copy_items(hr_ctx* ctx, const std::vector<HeldTensor>& values, hr_tensor* out) {
-  char* to = static_cast<char*>(out->data);
-  for (size_t i = 0; i < values.size(); ++i) {
-    poll_at(ctx, int64_t(i));
-    const hr_tensor& value = values[i].get();
-    copy_elements(ctx, value.dtype, hr_dtype_size(value.dtype), to, value.data,
-                  hr_elements(&value));
-    to += hr_elements(&value) * hr_dtype_size(value.dtype);
-  }
+  return join_tensors(ctx, values.data(), int64_t(values.size()), out);
 }
 
 hr_code fail_empty(hr_ctx* ctx, const char* what, const PartialShape& shape, const char* action) {
@@ -63,6 +57,8 @@ hr_code fail_empty(hr_ctx* ctx, const char* what, const PartialShape& shape, con
                      "static shapes are supported when %s zero-size TensorArrays.",
                      what, (const char*)PartialShapeText(shape), action);
 }
+
+}  // namespace
 
 hr_code compute_gather(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in,
                        hr_tensor* const* out, void*) {
@@ -78,7 +74,7 @@ hr_code compute_gather(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
   const int64_t n = hr_elements(in[1]);
   if (n == 0) {
     if (!requested.complete()) return fail_empty(ctx, "element shape", requested, "packing");
-    return allocate_rows(ctx, 0, requested, out[0]);
+    return join_rows(ctx, {}, 0, requested, out[0]);
   }
   std::vector<HeldTensor> values(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
@@ -98,12 +94,10 @@ hr_code compute_gather(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
                          (const char*)PartialShapeText(shape_of(&first)), (long long)i,
                          (const char*)PartialShapeText(shape_of(&value)));
   }
-  if (hr_code code = allocate_rows(ctx, n, shape_of(&values[0].get()), out[0])) return code;
-  copy_items(ctx, values, out[0]);
-  return HR_OK;
+  return join_rows(ctx, values, n, shape_of(&values[0].get()), out[0]);
 }
 
-PartialShape rest_of(const hr_tensor& value) {
+static PartialShape rest_of(const hr_tensor& value) {
   PartialShape rest;
   rest.rank = value.rank - 1;
   std::copy(value.dims + 1, value.dims + value.rank, rest.dims);
@@ -119,11 +113,11 @@ hr_code compute_concat(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
   int64_t n;
   if (hr_code code = array->size_to_concat(ctx, &n)) return code;
   set_shape(out[1], {n});
-  if (hr_code code = ctx->api->allocate(ctx, out[1])) return code;
+  if (hr_code code = allocate_on_host(ctx, out[1])) return code;
   if (n == 0) {
     if (!requested.complete())
       return fail_empty(ctx, "element_shape_except0", requested, "concatenating");
-    return allocate_rows(ctx, 0, requested, out[0]);
+    return join_rows(ctx, {}, 0, requested, out[0]);
   }
   std::vector<HeldTensor> values(static_cast<size_t>(n));
   PartialShape rest;
@@ -160,9 +154,7 @@ hr_code compute_concat(hr_ctx* ctx, void* state, void*, const hr_tensor* const* 
                          "The sizes of the first dimension add up to more than 2^63 at index %lld.",
                          (long long)i);
   }
-  if (hr_code code = allocate_rows(ctx, total, rest, out[0])) return code;
-  copy_items(ctx, values, out[0]);
-  return HR_OK;
+  return join_rows(ctx, values, total, rest, out[0]);
 }
 
 // ---- items of the rows of a tensor -------------------------------------------------------------
@@ -204,11 +196,10 @@ hr_code compute_scatter(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
     const hr_tensor row = rows_of(held.get(), i, i + 1, false);
     code = array->write(ctx, int_at(indices, i), &row);
   }
-  *write<float>(out[0]) = *read<float>(in[3]);
-  return code;
+  return code ? code : pass_flow(ctx, in[3], out[0]);
 }
 
-hr_code check_lengths(hr_ctx* ctx, const hr_tensor* value, const hr_tensor* lengths) {
+static hr_code check_lengths(hr_ctx* ctx, const hr_tensor* value, const hr_tensor* lengths) {
   if (lengths->rank != 1)
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "Expected lengths to be a vector, received shape: %s",
@@ -260,29 +251,7 @@ hr_code compute_split(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
     begin = end;
     code = array->write(ctx, i, &rows);
   }
-  *write<float>(out[0]) = *read<float>(in[3]);
-  return code;
+  return code ? code : pass_flow(ctx, in[3], out[0]);
 }
 
-}  // namespace
-
-HR_KERNELS = {
-    kernel("TensorArrayGatherV2", nullptr, prepare_data_shape, compute_gather)
-        .is(HR_KERNEL_DATA_SHAPE)
-        .with_state(create_gather, destroy_element_shape),
-    kernel("TensorArrayGatherV3", nullptr, prepare_data_shape, compute_gather)
-        .is(HR_KERNEL_DATA_SHAPE)
-        .with_state(create_gather, destroy_element_shape),
-    kernel("TensorArrayConcatV2", nullptr, prepare_data_shape, compute_concat)
-        .is(HR_KERNEL_DATA_SHAPE)
-        .with_state(create_concat, destroy_element_shape),
-    kernel("TensorArrayConcatV3", nullptr, prepare_data_shape, compute_concat)
-        .is(HR_KERNEL_DATA_SHAPE)
-        .with_state(create_concat, destroy_element_shape),
-    kernel("TensorArrayScatterV2", nullptr, prepare_flow, compute_scatter),
-    kernel("TensorArrayScatterV3", nullptr, prepare_flow, compute_scatter),
-    kernel("TensorArraySplitV2", nullptr, prepare_flow, compute_split),
-    kernel("TensorArraySplitV3", nullptr, prepare_flow, compute_split),
-};
-
-}  // namespace hr
+}  // namespace hr::tensor_arrays

@@ -1,4 +1,4 @@
-#include "table/partial_shape.hpp"
+#include "library/partial_shape.hpp"
 
 #include <algorithm>
 #include <cstdio>

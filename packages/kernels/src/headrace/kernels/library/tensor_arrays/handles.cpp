@@ -7,10 +7,10 @@
 #include <unordered_map>
 
 #include "library/attributes.hpp"
-#include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
-#include "ops/tensor_arrays/tensor_array.hpp"
+#include "library/tensor_arrays/kernels.hpp"
+#include "library/tensor_arrays/tensor_array.hpp"
 
 namespace hr {
 namespace {
@@ -53,7 +53,7 @@ struct NamedHandle : hr_object {
 hr_code give_strings(hr_ctx* ctx, std::unique_ptr<NamedHandle> handle, hr_tensor* output) {
   hr_tensor holder{};
   holder.dtype = HR_RESOURCE;
-  if (hr_code code = ctx->api->allocate(ctx, &holder)) return code;
+  if (hr_code code = allocate_on_host(ctx, &holder)) return code;
   HeldTensor held(holder, ctx->api->release);
   TensorArray* array = handle->array;
   {
@@ -116,12 +116,32 @@ hr_code give_handle(hr_ctx* ctx, TensorArray* array, hr_tensor* output) {
 
 // ---- kernels -----------------------------------------------------------------------------------
 
+namespace tensor_arrays {
 namespace {
 
 struct Declaration {
   TensorArrayOptions options;
   std::string name;
 };
+
+// Version 2 has no flow here.
+hr_code start_flow_of(hr_ctx* ctx, hr_tensor* const* out) {
+  return out[0]->dtype == HR_RESOURCE ? start_flow(ctx, out[1]) : HR_OK;
+}
+
+hr_code give_gradient(hr_ctx* ctx, void* state, const hr_tensor* handle,
+                      const PartialShape& prepend, hr_tensor* const* out) {
+  TensorArray* array = TensorArray::of(ctx, handle);
+  if (!array) return HR_NOT_FOUND;
+  TensorArray* gradient;
+  if (hr_code code = array->gradient(ctx, *static_cast<std::string*>(state), prepend, &gradient))
+    return code;
+  if (hr_code code = start_flow_of(ctx, out)) return code;
+  gradient->retain();
+  return give_handle(ctx, gradient, out[0]);
+}
+
+}  // namespace
 
 hr_code create_declaration(hr_node* node, void** state) {
   auto declared = std::make_unique<Declaration>();
@@ -163,28 +183,16 @@ hr_code compute_array(hr_ctx* ctx, void* state, void*, const hr_tensor* const* i
                        (const char*)PartialShapeText(shape_of(in[0])));
   const int64_t size = int_at(in[0], 0);
   if (size < 0) return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT, "Size should be >= 0.");
-  if (out[0]->dtype == HR_RESOURCE) *write<float>(out[1]) = 0;
+  if (hr_code code = start_flow_of(ctx, out)) return code;
   return give_handle(ctx, TensorArray::create(ctx, declared->options, size, declared->name),
                      out[0]);
-}
-
-hr_code compute_gradient(hr_ctx* ctx, void* state, const hr_tensor* handle,
-                         const PartialShape& prepend, hr_tensor* const* out) {
-  TensorArray* array = TensorArray::of(ctx, handle);
-  if (!array) return HR_NOT_FOUND;
-  TensorArray* gradient;
-  if (hr_code code = array->gradient(ctx, *static_cast<std::string*>(state), prepend, &gradient))
-    return code;
-  gradient->retain();
-  return give_handle(ctx, gradient, out[0]);
 }
 
 hr_code compute_grad(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in,
                      hr_tensor* const* out, void*) {
   PartialShape nothing;
   nothing.rank = 0;
-  if (out[0]->dtype == HR_RESOURCE) *write<float>(out[1]) = 0;
-  return compute_gradient(ctx, state, in[0], nothing, out);
+  return give_gradient(ctx, state, in[0], nothing, out);
 }
 
 hr_code compute_grad_with_shape(hr_ctx* ctx, void* state, void*, const hr_tensor* const* in,
@@ -199,8 +207,7 @@ hr_code compute_grad_with_shape(hr_ctx* ctx, void* state, void*, const hr_tensor
     return hr_ctx_fail(ctx, HR_INVALID_ARGUMENT,
                        "Dimension sizes of shape_to_prepend must be >= 0: %s",
                        (const char*)PartialShapeText(prepend));
-  *write<float>(out[1]) = 0;
-  return compute_gradient(ctx, state, in[0], prepend, out);
+  return give_gradient(ctx, state, in[0], prepend, out);
 }
 
 hr_code compute_size(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
@@ -228,23 +235,6 @@ hr_code compute_close(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
 
 hr_code prepare_close(void*, hr_request*) { return HR_OK; }
 
-}  // namespace
-
-HR_KERNELS = {
-    kernel("TensorArrayV2", nullptr, prepare_creation, compute_array)
-        .with_state(create_declaration, destroy_declaration),
-    kernel("TensorArrayV3", nullptr, prepare_creation, compute_array)
-        .with_state(create_declaration, destroy_declaration),
-    kernel("TensorArrayGradV2", nullptr, prepare_creation, compute_grad)
-        .with_state(create_source, destroy_source),
-    kernel("TensorArrayGradV3", nullptr, prepare_creation, compute_grad)
-        .with_state(create_source, destroy_source),
-    kernel("TensorArrayGradWithShape", nullptr, prepare_creation, compute_grad_with_shape)
-        .with_state(create_source, destroy_source),
-    kernel("TensorArraySizeV2", nullptr, prepare_size, compute_size),
-    kernel("TensorArraySizeV3", nullptr, prepare_size, compute_size),
-    kernel("TensorArrayCloseV2", nullptr, prepare_close, compute_close),
-    kernel("TensorArrayCloseV3", nullptr, prepare_close, compute_close),
-};
+}  // namespace tensor_arrays
 
 }  // namespace hr

@@ -3,15 +3,15 @@
 // A list is a prefix of a storage that several lists share: a push appends to the storage, so it
 // copies no earlier item, and the shorter list stays valid. A list that branches off (a push on a
 // prefix, a changed item) gets a storage of its own.
-#ifndef HEADRACE_CPU_OPS_TENSOR_LISTS_TENSOR_LIST_HPP
-#define HEADRACE_CPU_OPS_TENSOR_LISTS_TENSOR_LIST_HPP
+#ifndef HEADRACE_LIBRARY_TENSOR_LISTS_TENSOR_LIST_HPP
+#define HEADRACE_LIBRARY_TENSOR_LISTS_TENSOR_LIST_HPP
 
 #include <cstdint>
 #include <memory>
 
 #include "headrace/kernel.h"
-#include "loops/held_tensor.hpp"
-#include "table/partial_shape.hpp"
+#include "library/held_tensor.hpp"
+#include "library/partial_shape.hpp"
 
 namespace hr {
 
@@ -55,8 +55,6 @@ class TensorList {
   // Whether item i was set; its shape, or the element shape where it was not.
   bool is_set(int64_t i) const;
   PartialShape item_shape(int64_t i) const;
-  // Copies an item to `to`; zeros where the item is unset. The sizes must agree.
-  void copy_item(hr_ctx* ctx, int64_t i, void* to, int64_t bytes) const;
   // The item, or a copy in `room` (kMostPacked bytes) where it has no buffer; without data and
   // owner where it is unset.
   HeldTensor held_item(hr_ctx* ctx, int64_t i, char* room) const;
@@ -88,12 +86,11 @@ hr_code prepare_list(void*, hr_request* r);  // a kernel whose output 0 is one l
 hr_code shape_of_item(hr_ctx* ctx, const TensorList* list, int64_t i, const hr_tensor* requested,
                       PartialShape* shape);
 
-// For ZerosLike and AddN of variants, element by element.
-hr_code zeros_like_lists(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to);
-hr_code add_lists(hr_ctx* ctx, int32_t n, const hr_tensor* const* in, const hr_tensor* to);
-
-// Adds a tensor of numbers or of lists to `sum`, which has its shape.
-hr_code add_to_tensor(hr_ctx* ctx, const hr_tensor& item, hr_tensor* sum);
+// Makes output, whose shape is set, the items one after the other, in the order of `indices` (null:
+// that of the list); zeros where an item is unset. An item has rows[i] rows of the output; null:
+// one. Each library defines it.
+hr_code join_items(hr_ctx* ctx, const TensorList& list, const hr_tensor* indices,
+                   const int64_t* rows, hr_tensor* output);
 
 // Puts a list into a variant scalar, and destroys what was there.
 void put_list(const hr_tensor* variant, OwnedList list);

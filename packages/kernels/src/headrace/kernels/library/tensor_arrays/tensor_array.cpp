@@ -1,13 +1,12 @@
 // The items of a TensorArray: who holds them, and which reads and writes are allowed.
-#include "ops/tensor_arrays/tensor_array.hpp"
+#include "library/tensor_arrays/tensor_array.hpp"
 
 #include <algorithm>
 #include <atomic>
 
 #include "library/dtype_names.hpp"
+#include "library/memory_needs.hpp"
 #include "library/shapes.hpp"
-#include "ops/tensor_lists/tensor_list.hpp"
-#include "table/memory_needs.hpp"
 
 namespace hr {
 namespace {

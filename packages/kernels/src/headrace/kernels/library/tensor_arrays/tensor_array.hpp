@@ -3,8 +3,8 @@
 // An item is the tensor that was written, by reference: neither a write nor a read copies it. A
 // gradient array belongs to the array that it is the gradient of, under the name of a call of
 // `gradients`; several writes to one of its items are summed, and what was not written is zero.
-#ifndef HEADRACE_CPU_OPS_TENSOR_ARRAYS_TENSOR_ARRAY_HPP
-#define HEADRACE_CPU_OPS_TENSOR_ARRAYS_TENSOR_ARRAY_HPP
+#ifndef HEADRACE_LIBRARY_TENSOR_ARRAYS_TENSOR_ARRAY_HPP
+#define HEADRACE_LIBRARY_TENSOR_ARRAYS_TENSOR_ARRAY_HPP
 
 #include <cstdint>
 #include <map>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "headrace/kernel.h"
-#include "loops/held_tensor.hpp"
-#include "table/partial_shape.hpp"
+#include "library/held_tensor.hpp"
+#include "library/partial_shape.hpp"
 
 namespace hr {
 

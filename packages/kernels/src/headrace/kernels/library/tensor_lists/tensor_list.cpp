@@ -1,12 +1,12 @@
-#include "ops/tensor_lists/tensor_list.hpp"
+#include "library/tensor_lists/tensor_list.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "library/dtype_names.hpp"
+#include "library/poll.hpp"
 #include "library/shapes.hpp"
-#include "loops/elements.hpp"
-#include "ops/tensor_lists/list_storage.hpp"
+#include "library/tensor_lists/list_storage.hpp"
 
 namespace hr {
 namespace {
@@ -218,18 +218,13 @@ PartialShape TensorList::item_shape(int64_t i) const {
   return t.data || t.owner ? shape_of(&t) : element_shape();
 }
 
-void TensorList::copy_item(hr_ctx* ctx, int64_t i, void* to, int64_t bytes) const {
-  alignas(16) char room[kMostPacked];
-  const HeldTensor item = held_item(ctx, i, room);
-  const hr_tensor& t = item.get();
-  if (t.data) copy_elements(ctx, dtype(), hr_dtype_size(dtype()), to, t.data, hr_elements(&t));
-  else if (is_plain(dtype())) std::memset(to, 0, size_t(bytes));
-}
-
 hr_code TensorList::forward_item(hr_ctx* ctx, int64_t i, hr_tensor* output) const {
   alignas(16) char room[kMostPacked];
   const HeldTensor item = held_item(ctx, i, room);
-  return ctx->api->forward(ctx, &item.get(), output);
+  if (item.is_set()) return ctx->api->forward(ctx, &item.get(), output);
+  hr_code code;
+  const HeldTensor copied = hold(ctx, &item.get(), &code);
+  return code ? code : ctx->api->forward(ctx, &copied.get(), output);
 }
 
 void put_list(const hr_tensor* variant, OwnedList list) {

@@ -1,7 +1,7 @@
 // Rejects working memory that the machine lacks before any of it is touched: on a system that
 // overcommits, the allocation succeeds and the process is killed later.
-#ifndef HEADRACE_CPU_TABLE_MEMORY_NEEDS_HPP
-#define HEADRACE_CPU_TABLE_MEMORY_NEEDS_HPP
+#ifndef HEADRACE_LIBRARY_MEMORY_NEEDS_HPP
+#define HEADRACE_LIBRARY_MEMORY_NEEDS_HPP
 
 #include <unistd.h>
 

@@ -1,10 +1,9 @@
 // Writes and reads one item of a TensorArray, without copying it.
-#include "library/registration.hpp"
 #include "library/shapes.hpp"
-#include "loops/elements.hpp"
-#include "ops/tensor_arrays/tensor_array.hpp"
+#include "library/tensor_arrays/kernels.hpp"
+#include "library/tensor_arrays/tensor_array.hpp"
 
-namespace hr {
+namespace hr::tensor_arrays {
 namespace {
 
 hr_code read_index(hr_ctx* ctx, const hr_tensor* value, int64_t* index) {
@@ -16,6 +15,8 @@ hr_code read_index(hr_ctx* ctx, const hr_tensor* value, int64_t* index) {
   return HR_OK;
 }
 
+}  // namespace
+
 hr_code compute_write(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                       void*) {
   int64_t index;
@@ -24,13 +25,7 @@ hr_code compute_write(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_
   if (!array) return HR_NOT_FOUND;
   if (hr_code code = check_written_dtype(ctx, array, in[2]->dtype)) return code;
   if (hr_code code = array->write(ctx, index, in[2])) return code;
-  *write<float>(out[0]) = *read<float>(in[3]);
-  return HR_OK;
-}
-
-hr_code prepare_write(void*, hr_request* r) {
-  set_shape(r->outputs[0], {});
-  return HR_OK;
+  return pass_flow(ctx, in[3], out[0]);
 }
 
 hr_code compute_read(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
@@ -45,18 +40,4 @@ hr_code compute_read(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_t
   return ctx->api->forward(ctx, &value.get(), out[0]);
 }
 
-hr_code prepare_read(void*, hr_request* r) {
-  r->shape_depends_on_data = 1;
-  return HR_OK;
-}
-
-}  // namespace
-
-HR_KERNELS = {
-    kernel("TensorArrayWriteV2", nullptr, prepare_write, compute_write),
-    kernel("TensorArrayWriteV3", nullptr, prepare_write, compute_write),
-    kernel("TensorArrayReadV2", nullptr, prepare_read, compute_read).is(HR_KERNEL_DATA_SHAPE),
-    kernel("TensorArrayReadV3", nullptr, prepare_read, compute_read).is(HR_KERNEL_DATA_SHAPE),
-};
-
-}  // namespace hr
+}  // namespace hr::tensor_arrays

@@ -1,6 +1,6 @@
 // Shapes of which dimensions or the rank may be unknown.
-#ifndef HEADRACE_CPU_TABLE_PARTIAL_SHAPE_HPP
-#define HEADRACE_CPU_TABLE_PARTIAL_SHAPE_HPP
+#ifndef HEADRACE_LIBRARY_PARTIAL_SHAPE_HPP
+#define HEADRACE_LIBRARY_PARTIAL_SHAPE_HPP
 
 #include <cstdint>
 

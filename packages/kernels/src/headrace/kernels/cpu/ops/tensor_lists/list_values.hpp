@@ -1,0 +1,21 @@
+// What the host does to the elements of lists.
+#ifndef HEADRACE_CPU_OPS_TENSOR_LISTS_LIST_VALUES_HPP
+#define HEADRACE_CPU_OPS_TENSOR_LISTS_LIST_VALUES_HPP
+
+#include <cstdint>
+
+#include "headrace/kernel.h"
+#include "library/tensor_lists/tensor_list.hpp"
+
+namespace hr {
+
+// Copies an item to `to`; zeros where the item is unset. The sizes must agree.
+void copy_item(hr_ctx* ctx, const TensorList& list, int64_t i, void* to, int64_t bytes);
+
+// For ZerosLike and AddN of variants, element by element.
+hr_code zeros_like_lists(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to);
+hr_code add_lists(hr_ctx* ctx, int32_t n, const hr_tensor* const* in, const hr_tensor* to);
+
+}  // namespace hr
+
+#endif
