@@ -12,7 +12,8 @@ import pytest
 from checkout import PACKAGES, ROOT, SHARED, declared, python_tests, source_root, sources
 
 TEST_TOOLS = {"pytest", "hypothesis", "playwright", "PIL", "axe_playwright_python"}
-PEERS = {"tensorflow", "keras", "tensorboard", "jax", "torch"}  # of tests marked `peer`
+# Of tests marked `peer`; the last two are what the writers of logs need for figures and ONNX.
+PEERS = {"tensorflow", "keras", "tensorboard", "jax", "torch", "tensorboardX", "matplotlib", "onnx"}
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(.*)|c?import\s+([\w., ]+))", re.M)
 
 

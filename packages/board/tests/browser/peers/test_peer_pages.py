@@ -48,7 +48,7 @@ SHOWN = {
     "tensorboardX": Shown(
         {**_PYTORCH, "onnx": set()}, NO_TRACE, _SWEEP, _SPRITES, ["infinite", "nan"]
     ),
-    "torch": Shown(_PYTORCH, NO_TRACE, _SWEEP, _SPRITES, ["infinite", "nan"]),
+    "torch": Shown(_PYTORCH, ["aten::linear"], _SWEEP, _SPRITES, ["infinite", "nan"]),
     "tf2": Shown(
         {"traced with profile": {"x", "w", "hidden", "Identity"}, "traced graph alone": set()},
         ["MatMul"],
@@ -91,6 +91,9 @@ _WRONG = """() => {
   const words = page.innerText.match(/undefined|\\[object \\w+\\]|NaN ?[×%]/g) ?? [];
   return [...alerts.map((e) => e.innerText), ...words];
 }"""
+# Cards whose content is still on its way.
+_PENDING = """() => [...document.querySelectorAll('article')].filter(
+  (card) => card.querySelector('.tile-wait') || /^…$/m.test(card.innerText)).length"""
 _SCROLLER = """() => {
   let found = null;
   for (const e of document.querySelectorAll('#page, #page *')) {
@@ -172,6 +175,7 @@ def metrics(page: Any, name: str) -> None:
         page.evaluate("(top) => window.__scroller?.scrollTo(0, top)", top)
         settled(page)
         round_trip(page)
+        assert until(lambda: not page.evaluate(_PENDING), page=page)
         keep_picture(page, f"{name}-metrics{number:02}")
         assert page.evaluate(_WRONG) == []
         assert page.evaluate(_SPILLED) == []

@@ -36,6 +36,7 @@ def main(library: str, folder: str) -> None:
             writer.export_scalars_to_json(os.path.join(folder, "scalars.json"))
         else:
             write_what_torch_alone_has(writer)
+            write_profile(os.path.join(folder, "profiled"))
     write_restart(writers, os.path.join(folder, "restarted"))
     write_sweep(writers, os.path.join(folder, "sweep"), library)
 
@@ -221,6 +222,18 @@ def write_what_torch_alone_has(writer: Any) -> None:
         )
         tensor = torch.arange(6.0).reshape(2, 3) + step
         writer.add_tensor("tensor/matrix", tensor, step, WALL + step)
+
+
+def write_profile(folder: str) -> None:
+    """A trace of PyTorch's profiler, as its handler for TensorBoard writes it."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile, tensorboard_trace_handler
+
+    layer = torch.nn.Linear(64, 64)
+    handler = tensorboard_trace_handler(folder)
+    with profile(activities=[ProfilerActivity.CPU], on_trace_ready=handler):
+        for _ in range(3):
+            layer(torch.zeros(32, 64)).sum().backward()
 
 
 def write_restart(writers: ModuleType, folder: str) -> None:

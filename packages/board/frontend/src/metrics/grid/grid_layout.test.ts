@@ -51,6 +51,21 @@ test('a large card takes a whole row; a closed section shows only its heading', 
   assert.equal(of('eval').y, of('shut').y + HEADING_HEIGHT);
 });
 
+test('cards of different kinds share the row of a folder that has no more', () => {
+  const folder = (path: string, cards: GridSection['cards']) => ({ path, shut: false, cards });
+  const mixed = [card('a'), card('b', { row: 'h', height: 300 })];
+  const { items, columns } = layOut(
+    [folder('few', mixed), folder('more', [...mixed, card('c', { row: 'h' })]), folder('last', [card('d')])],
+    800,
+    360,
+  );
+  const of = (id: string, section: number) => items.find((i) => i.id === id && i.section === section)!;
+  assert.equal(columns, 2);
+  assert.equal(of('b', 0).y, of('a', 0).y);
+  assert.equal(of('more', 1).y, of('b', 0).y + 300 + GAP + 4);
+  assert.ok(of('b', 1).y > of('a', 1).y && of('c', 1).y === of('b', 1).y);
+});
+
 test('panels take whole rows: above all, and below the heading of their folder', () => {
   const panel = { id: 'n', height: 70 };
   const [open, shut, last] = sections();

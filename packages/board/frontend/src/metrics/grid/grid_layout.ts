@@ -5,7 +5,7 @@ export interface GridCard {
   large: boolean;
   height: number;
   tall: number;
-  /** Cards of different kinds do not share a row. */
+  /** Cards of different kinds share a row only where their section has no other. */
   row: string;
 }
 
@@ -158,6 +158,7 @@ function placeSection(
   y += HEADING_HEIGHT;
   if (section.shut) return y;
   y = placePanels(items, section.panels ?? [], index, y, width);
+  const isOneRow = section.cards.length <= columns;
   let column = 0;
   let rowHeight = 0;
   let row = '';
@@ -167,7 +168,7 @@ function placeSection(
     rowHeight = 0;
   };
   section.cards.forEach((card, i) => {
-    if (card.row !== row || card.large) endRow();
+    if ((card.row !== row && !isOneRow) || card.large) endRow();
     row = card.row;
     const height = card.large ? card.tall : card.height;
     items.push({

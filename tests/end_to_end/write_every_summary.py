@@ -1,4 +1,7 @@
-"""Writes every kind that Headrace's own writer can: python write_headrace.py FOLDER."""
+"""Writes every kind that Headrace's own writer can: python write_every_summary.py FOLDER.
+
+The board's tests of peers (packages/board/tests/browser/peers) open the log.
+"""
 
 from __future__ import annotations
 
