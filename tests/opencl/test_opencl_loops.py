@@ -143,6 +143,39 @@ def test_the_tests_of_the_cpu_pass_on_the_device(run: Run, cache: str, tests: st
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
 
 
+def test_many_items_are_joined_and_summed(run: Run) -> None:
+    run(
+        """
+        R = hr.raw_ops
+        for dtype in ("float32", "float16", "uint8", "float64", "int32", "int64"):
+            rows = [np.arange(3 * k).reshape(k, 3).astype(dtype) for k in (*range(25), 5, 0, 7, 1)]
+            with hr.Graph().as_default(), hr.device("/gpu:0"):
+                array = hr.TensorArray(dtype, len(rows), infer_shape=False, clear_after_read=False)
+                handle = R.EmptyTensorList(
+                    element_shape=[-1, 3], max_num_elements=-1, element_dtype=dtype)
+                for i, row in enumerate(rows):
+                    value = hr.constant(row) + hr.constant(1, dtype)
+                    array = array.write(i, value)
+                    handle = R.TensorListPushBack(input_handle=handle, tensor=value)
+                listed = R.TensorListConcatV2(
+                    input_handle=handle, element_shape=[-1, 3], element_dtype=dtype,
+                    leading_dims=hr.constant([], "int64"))
+                x = hr.constant(np.ones([4, 3], dtype)) * hr.constant(2, dtype)
+                one = hr.TensorArray(dtype, 1, clear_after_read=False).write(0, x)
+                read = hr.add_n([hr.reduce_sum(one.read(0)) for _ in range(9)])
+                grad = hr.gradients(read, x)[0] if x.dtype.is_floating else hr.constant(9)
+                with hr.Session(config=hr.ConfigProto(allow_soft_placement=True)) as session:
+                    joined, flow, other, lengths, summed = session.run(
+                        [array.concat(), array.flow, listed.tensor, listed.lengths, grad])
+            expected = np.concatenate(rows) + 1
+            np.testing.assert_array_equal(joined, expected)
+            np.testing.assert_array_equal(other, expected)
+            assert lengths.tolist() == [len(row) for row in rows] and flow == 0.0
+            assert np.all(summed == 9), summed
+        """
+    )
+
+
 def test_a_thousand_steps_leave_nothing_on_the_device(run: Run) -> None:
     run(
         """

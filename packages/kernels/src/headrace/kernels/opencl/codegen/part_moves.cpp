@@ -117,16 +117,17 @@ std::string PartMoves::plan_move(Device& device, const Parts& parts, hr_dtype dt
   return error;
 }
 
-std::string PartMoves::plan(Device& device, const Parts& parts, hr_dtype dtype) {
+std::string PartMoves::plan(Device& device, const Parts& parts, hr_dtype dtype, bool varies) {
   join_ = parts.join;
   if (parts.outer == 0) return "";
   for (size_t i = 0; i < parts.counts.size(); ++i)
     if (parts.counts[i]) parts_.push_back(i);
   int64_t begin = 0;
-  for (size_t i = 0; i < parts_.size(); i += kMostParts) {
+  for (size_t i = 0, n; i < parts_.size(); i += n) {
+    n = std::min(parts_.size() - i, kMostParts);
+    while (varies && n & (n - 1)) n &= n - 1;  // a power of 2
     std::vector<int64_t> counts;
-    for (size_t k = i; k < std::min(parts_.size(), i + kMostParts); ++k)
-      counts.push_back(parts.counts[parts_[k]]);
+    for (size_t k = i; k < i + n; ++k) counts.push_back(parts.counts[parts_[k]]);
     Move move{nullptr, {}, i, counts.size(), {}, {}};
     const std::string error = plan_move(device, parts, dtype, begin, counts, &move);
     if (!error.empty()) return error;

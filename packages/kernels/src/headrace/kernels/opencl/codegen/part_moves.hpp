@@ -21,8 +21,9 @@ struct Parts {
 // The launches for parts of given sizes, once they are planned.
 class PartMoves {
  public:
+  // `varies`: the number of parts differs from call to call; few programs then serve all numbers.
   // Returns "", or why there are none.
-  std::string plan(Device& device, const Parts& parts, hr_dtype dtype);
+  std::string plan(Device& device, const Parts& parts, hr_dtype dtype, bool varies = false);
   // By part: its memory, which is not read where the part is empty.
   hr_code launch(hr_ctx* ctx, void* const* parts, void* whole) const;
 

@@ -1,6 +1,10 @@
 // Items of TensorArrays, stacks and lists, in memory of the device; those of integers and
 // conditions, which loops and branches read, in memory of the host.
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "codegen/copied_types.hpp"
@@ -19,6 +23,8 @@ namespace {
 
 using namespace hr::cl;
 
+constexpr size_t kMostSums = 64;
+
 hr_code allocate_item(hr_ctx* ctx, hr_tensor* item) {
   return is_host_item(item->dtype) ? ctx->api->allocate_host(ctx, item)
                                    : ctx->api->allocate(ctx, item);
@@ -30,6 +36,31 @@ template <class T> void add_on_host(const hr_tensor& item, hr_tensor* sum) {
   T* to = hr::write<T>(sum);
   for (int64_t i = 0, n = hr_elements(sum); i < n; ++i)
     to[i] = T(uint64_t(to[i]) + uint64_t(from[i]));
+}
+
+// The kernel that adds two tensors like `sum`. The last ones are kept: writing the text of one
+// takes longer than enqueuing it.
+std::shared_ptr<const ElementwiseKernel> sum_kernel(Device& device, const hr_tensor& sum,
+                                                    std::string* error) {
+  using Key = std::tuple<Device*, hr_dtype, int64_t>;
+  static std::mutex lock;
+  static auto* kept = new std::map<Key, std::shared_ptr<const ElementwiseKernel>>();
+  const Key key{&device, sum.dtype, hr_elements(&sum)};
+  {
+    std::lock_guard<std::mutex> held(lock);
+    const auto found = kept->find(key);
+    if (found != kept->end()) return found->second;
+  }
+  const hr_dtype dtypes[] = {sum.dtype, sum.dtype};
+  Walk walk(&sum);
+  walk.add(&sum);
+  walk.add(&sum);
+  auto made = std::make_shared<ElementwiseKernel>();
+  *error = made->prepare(device, element_of(program_of("Add", sum.dtype), dtypes, 2), walk);
+  if (!error->empty()) return nullptr;
+  std::lock_guard<std::mutex> held(lock);
+  if (kept->size() >= kMostSums) kept->clear();
+  return kept->emplace(key, std::move(made)).first->second;
 }
 
 }  // namespace
@@ -75,16 +106,11 @@ hr_code add_to_tensor(hr_ctx* ctx, const hr_tensor& item, hr_tensor* sum) {
   if (sum->dtype == HR_INT32) add_on_host<int32_t>(item, sum);
   else if (sum->dtype == HR_INT64) add_on_host<int64_t>(item, sum);
   if (is_host_item(sum->dtype)) return HR_OK;
-  const hr_dtype dtypes[] = {sum->dtype, sum->dtype};
-  Walk walk(sum);
-  walk.add(sum);
-  walk.add(&item);
-  ElementwiseKernel kernel;
-  const std::string error =
-      kernel.prepare(device_of(ctx), element_of(program_of("Add", sum->dtype), dtypes, 2), walk);
-  if (!error.empty()) return hr_ctx_fail(ctx, HR_UNIMPLEMENTED, "%s", error.c_str());
+  std::string error;
+  const auto kernel = sum_kernel(device_of(ctx), *sum, &error);
+  if (!kernel) return hr_ctx_fail(ctx, HR_UNIMPLEMENTED, "%s", error.c_str());
   const void* inputs[] = {sum->data, item.data};
-  return kernel.launch(ctx, inputs, sum->data);
+  return kernel->launch(ctx, inputs, sum->data);
 }
 
 bool may_be_packed(const hr_tensor& item) { return is_host_item(item.dtype); }
@@ -108,7 +134,7 @@ hr_code join_tensors(hr_ctx* ctx, const HeldTensor* tensors, int64_t n, hr_tenso
     places.push_back(tensors[i].get().data);
   }
   PartMoves moves;
-  const std::string error = moves.plan(device_of(ctx), parts, output->dtype);
+  const std::string error = moves.plan(device_of(ctx), parts, output->dtype, true);
   if (!error.empty()) return hr_ctx_fail(ctx, HR_INTERNAL, "%s", error.c_str());
   return moves.launch(ctx, places.data(), output->data);
 }
