@@ -52,12 +52,22 @@ export function CardFrame({ card, children, onDropCard, onBodyHeight }: FramePro
   const body = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
-    const inner = body.current?.firstElementChild;
-    if (!inner || !onBodyHeight) return;
-    const observer = new ResizeObserver(() => onBodyHeight(inner.getBoundingClientRect().height));
-    observer.observe(inner);
-    return () => observer.disconnect();
-  }, [onBodyHeight, children]);
+    const around = body.current;
+    if (!around || !onBodyHeight) return;
+    const sizes = new ResizeObserver(([entry]) => onBodyHeight(entry!.target.getBoundingClientRect().height));
+    const follow = () => {
+      sizes.disconnect();
+      if (around.firstElementChild) sizes.observe(around.firstElementChild);
+    };
+    // The code of a card may come after its frame: its content then replaces the placeholder.
+    const replaced = new MutationObserver(follow);
+    replaced.observe(around, { childList: true });
+    follow();
+    return () => {
+      replaced.disconnect();
+      sizes.disconnect();
+    };
+  }, [onBodyHeight]);
 
   return (
     <article

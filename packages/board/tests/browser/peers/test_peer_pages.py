@@ -178,6 +178,8 @@ def metrics(page: Any, name: str) -> None:
         assert until(lambda: not page.evaluate(_PENDING), page=page)
         keep_picture(page, f"{name}-metrics{number:02}")
         assert page.evaluate(_WRONG) == []
+        # A card grows a moment after its content.
+        until(lambda: page.evaluate(_SPILLED) == [], 5, page=page)
         assert page.evaluate(_SPILLED) == []
     assert page.locator("article").count() > 0
 
