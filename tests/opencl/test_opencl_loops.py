@@ -81,6 +81,26 @@ assert ran["GPU"]["TensorListPushBack"] == ran["GPU"]["TensorListPopBack"] > net
     )
 
 
+def test_gradients_of_gradients_of_loops_stay_on_the_device(run: Run) -> None:
+    run(
+        TRACED
+        + """
+with hr.device("/gpu:0"):
+    x = hr.constant(np.ones([40, 50]), "float32")
+    body = lambda i, y: (i + 1, hr.sin(y) * x)
+    y = hr.while_loop(lambda i, y: i < 5, body, [hr.constant(0), x])[1]
+    (first,) = hr.gradients(hr.square(y), x)
+    (second,) = hr.gradients(hr.square(first), x)
+with networks.session() as session:
+    ran = traced(session, second, {})
+assert not ran["CPU"], ran["CPU"]
+copies = sum(n for op, n in ran["GPU"].items() if op.startswith("_Copy"))
+assert copies == 1, ran["GPU"]
+assert ran["GPU"]["TensorListPushBack"] > 10, ran["GPU"]
+"""
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_of_loops_are_those_of_the_cpu(run: Run, dtype: str) -> None:
     printed = run(

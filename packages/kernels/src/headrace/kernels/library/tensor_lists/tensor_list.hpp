@@ -92,6 +92,10 @@ hr_code shape_of_item(hr_ctx* ctx, const TensorList* list, int64_t i, const hr_t
 hr_code join_items(hr_ctx* ctx, const TensorList& list, const hr_tensor* indices,
                    const int64_t* rows, hr_tensor* output);
 
+// For ZerosLike and AddN of variants, element by element.
+hr_code zeros_like_lists(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to);
+hr_code add_lists(hr_ctx* ctx, int32_t n, const hr_tensor* const* in, const hr_tensor* to);
+
 // Puts a list into a variant scalar, and destroys what was there.
 void put_list(const hr_tensor* variant, OwnedList list);
 

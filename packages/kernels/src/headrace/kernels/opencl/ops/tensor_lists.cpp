@@ -1,5 +1,5 @@
-// Registers the kernels of lists of tensors. A list that another op handles, too, such as a sum of
-// lists, is on the CPU: the placer keeps together what variants pass between.
+// Registers the kernels of lists of tensors. A list that another op handles, too, such as
+// TensorListScatter, is on the CPU: the placer keeps together what variants pass between.
 #include "library/registration.hpp"
 #include "library/tensor_lists/kernels.hpp"
 #include "ops/tensor_arrays/item_types.hpp"

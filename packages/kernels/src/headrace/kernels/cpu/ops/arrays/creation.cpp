@@ -4,10 +4,10 @@
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
+#include "library/tensor_lists/tensor_list.hpp"
 #include "library/text.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
-#include "ops/tensor_lists/list_values.hpp"
 #include "processor/parallel.hpp"
 #include "processor/polled_stretch.hpp"
 

@@ -4,11 +4,11 @@
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
+#include "library/tensor_lists/tensor_list.hpp"
 #include "loops/elements.hpp"
 #include "loops/strided.hpp"
 #include "math/arithmetic.hpp"
 #include "math/special_functions.hpp"
-#include "ops/tensor_lists/list_values.hpp"
 #include "processor/parallel.hpp"
 #include "processor/simd.hpp"
 

@@ -12,10 +12,6 @@ namespace hr {
 // Copies an item to `to`; zeros where the item is unset. The sizes must agree.
 void copy_item(hr_ctx* ctx, const TensorList& list, int64_t i, void* to, int64_t bytes);
 
-// For ZerosLike and AddN of variants, element by element.
-hr_code zeros_like_lists(hr_ctx* ctx, const hr_tensor* from, const hr_tensor* to);
-hr_code add_lists(hr_ctx* ctx, int32_t n, const hr_tensor* const* in, const hr_tensor* to);
-
 }  // namespace hr
 
 #endif

@@ -7,6 +7,7 @@
 #include "launch/launch.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
+#include "library/tensor_lists/tensor_list.hpp"
 
 namespace hr::cl {
 namespace {
@@ -68,6 +69,14 @@ hr_code prepare_zeros(void*, hr_request* r) {
   return HR_OK;
 }
 
+// A list of zeros has as many items, of the same shapes.
+hr_code compute_zero_lists(hr_ctx* ctx, void*, void*, const hr_tensor* const* in,
+                           hr_tensor* const* out, void*) {
+  return zeros_like_lists(ctx, in[0], out[0]);
+}
+
+hr_code prepare_zero_lists(void*, hr_request* r) { return hr_shape_unchanged(r); }
+
 hr_code prepare_ones(void*, hr_request* r) {
   HR_APPLY_RULE(unchanged, r);
   keep_plan(r, new Pattern(one_of(r->outputs[0]->dtype)));
@@ -81,6 +90,7 @@ HR_KERNELS = {
     kernel("Fill", "T=" HR_COPIED, prepare_fill).constant(0),
     kernel("BroadcastTo", "T=" HR_COPIED, prepare_broadcast_to).constant(1),
     kernel("ZerosLike", "T=" HR_COPIED, prepare_zeros),
+    kernel("ZerosLike", "T=variant", prepare_zero_lists, compute_zero_lists),
     kernel("OnesLike", "T=" HR_COPIED_REALS, prepare_ones),
 };
 
