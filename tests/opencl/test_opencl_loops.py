@@ -253,3 +253,31 @@ def test_a_session_lives_on_after_a_loop_exhausted_the_memory(run: Run) -> None:
                 assert memory().in_use == before, (memory().in_use, before)
         """
     )
+
+
+def test_tensors_without_elements_pass_through_loops_and_conditions(run: Run) -> None:
+    run(
+        """
+        with hr.Graph().as_default():
+            with hr.device("/gpu:0"):
+                x = hr.placeholder(hr.float32, [0, 2])
+                _, looped = hr.while_loop(
+                    lambda i, s: i < 2, lambda i, s: (i + 1, s + x), [hr.constant(0), x * 2]
+                )
+                chosen = hr.cond(hr.reduce_sum(x) < 1, lambda: x + 1, lambda: x * 3)
+                fetches = [
+                    made
+                    for value in (looped, chosen)
+                    for made in (
+                        hr.reduce_sum(value),
+                        hr.reduce_max(value, 0),
+                        hr.concat([value, hr.ones([1, 2])], 0),
+                        hr.matmul(value, value, transpose_a=True),
+                    )
+                ]
+            with hr.Session() as session:
+                total, most, joined, product = session.run(fetches, {x: np.zeros([0, 2])})[:4]
+        assert total == 0 and (most == -np.inf).all()
+        assert joined.tolist() == [[1, 1]] and not product.any()
+        """
+    )

@@ -39,7 +39,8 @@ inline hr_code allocate_on(hr_device* device, hr_tensor* t, const char* holder) 
   hr_buffer* made = device_buffer(device, t->bytes, holder);
   if (!made) return HR_RESOURCE_EXHAUSTED;
   t->owner = made;
-  t->data = made->data;
+  // A device finds memory by its address: that of no memory must be none.
+  t->data = t->bytes > 0 ? made->data : nullptr;
   t->layout = 0;
   return HR_OK;
 }
