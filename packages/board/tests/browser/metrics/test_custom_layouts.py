@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,32 @@ def test_the_legend_of_a_chart_stays_in_its_chart(
         box["y"] + box["height"] for box in (legend.bounding_box(), plot.bounding_box())
     )
     assert legend_end <= plot_end
+
+
+def test_a_card_whose_code_comes_late_grows_with_its_content(
+    logdir: Path, board_server: Any, page: Any, tmp_path: Path
+) -> None:
+    def after_a_while(route: Any) -> None:
+        time.sleep(1)
+        route.continue_()
+
+    page.route("**/assets/custom_card*.js", after_a_while)
+    open_view(page, board_server(logdir, "--state", str(tmp_path / "state.json")).url)
+    form = new_layout(page)
+    for number in range(7):
+        form.get_by_label("Patterns of tags").nth(number).fill("mid")
+        form.get_by_role("button", name="Add a chart").click()
+    form.get_by_role("button", name="Save").click()
+    page.reload()  # the card is as tall as a placeholder first
+    content = page.locator(".custom-card")
+    content.wait_for()
+    card = page.get_by_role("article").filter(has=content)
+
+    def ends(part: Any) -> float:
+        box = part.bounding_box()
+        return box["y"] + box["height"]
+
+    assert until(lambda: 500 < content.bounding_box()["height"] and ends(content) <= ends(card), 9)
 
 
 def test_what_is_taken_away_takes_its_own_text_with_it(
