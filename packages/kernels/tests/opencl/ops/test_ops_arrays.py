@@ -40,6 +40,12 @@ def test_tile_reverse_and_blocks_of_space(device: Device, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_identities_of_several_tensors(device: Device, dtype: str) -> None:
+    parts = [sample((3, 5), dtype), sample((0, 2), dtype), sample((), "float32")]
+    assert_as_cpu(device, "IdentityN", parts)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("axis", [0, 1, 2, -1])
 def test_concat_and_split(device: Device, axis: int, dtype: str) -> None:
     parts = []

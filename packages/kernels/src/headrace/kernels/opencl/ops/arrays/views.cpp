@@ -1,5 +1,7 @@
 // Ops that return their input's memory under another shape, and ops that return shapes.
 #include "headrace/kernel.h"
+#include "launch/launch.hpp"
+#include "library/constraints.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
@@ -35,7 +37,8 @@ hr_code compute_shapes(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
   return HR_OK;
 }
 
-template <hr_code (*rule)(hr_request*)> hr_code prepare_shapes(void*, hr_request* r) {
+// Reads the number of inputs, which the plan is.
+template <hr_code (*rule)(hr_request*)> hr_code prepare_each(void*, hr_request* r) {
   r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_inputs));
   return rule(r);
 }
@@ -48,6 +51,14 @@ hr_code compute_size(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_t
 hr_code compute_rank(hr_ctx* ctx, void*, void*, const hr_tensor* const* in, hr_tensor* const* out,
                      void*) {
   return put(ctx, out[0], 0, in[0]->rank);
+}
+
+hr_code copy_each(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in, hr_tensor* const* out,
+                  void*) {
+  const auto n = reinterpret_cast<intptr_t>(plan);
+  for (intptr_t i = 0; i < n; ++i)
+    if (hr_code code = copy(ctx, Out{out[i]->data}, In{in[i]->data}, in[i]->bytes)) return code;
+  return HR_OK;
 }
 
 constexpr KernelRegistration view_of(const char* op, Prepare prepare) {
@@ -68,8 +79,9 @@ HR_KERNELS = {
     view_of("Reshape", by_rule<hr_shape_reshape>).constant(1),
     view_of("ExpandDims", by_rule<hr_shape_expand_dims>).constant(1),
     view_of("Squeeze", by_rule<hr_shape_squeeze>),
-    kernel("Shape", nullptr, prepare_shapes<hr_shape_shape>, compute_shapes).outputs_on_host(0),
-    kernel("ShapeN", nullptr, prepare_shapes<hr_shape_shape_n>, compute_shapes).outputs_on_host(0),
+    kernel("IdentityN", "T=" HR_NUMBERS "|bool", prepare_each<hr_shape_each_unchanged>, copy_each),
+    kernel("Shape", nullptr, prepare_each<hr_shape_shape>, compute_shapes).outputs_on_host(0),
+    kernel("ShapeN", nullptr, prepare_each<hr_shape_shape_n>, compute_shapes).outputs_on_host(0),
     kernel("Size", nullptr, by_rule<hr_shape_scalar>, compute_size).outputs_on_host(0),
     kernel("Rank", nullptr, by_rule<hr_shape_scalar>, compute_rank).outputs_on_host(0),
 };
