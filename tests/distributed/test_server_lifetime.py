@@ -87,18 +87,18 @@ def test_a_program_ends_with_its_server_and_blocked_runs(tmp_path: Path) -> None
         """
 queue = hr.FIFOQueue(1, hr.float32, [])
 begun = hr.Variable(0.0)
-with hr.control_dependencies([begun.assign_add(1.0)]):
+with hr.control_dependencies([begun.assign_add(1.0, use_locking=True)]):
     value = queue.dequeue()
 session = hr.Session(server.target)
 session.run(begun.initializer)
-threading.Thread(target=lambda: session.run(value), daemon=True).start()
-while session.run(begun) < 1.0:
+for _ in range(8):
+    threading.Thread(target=lambda: session.run(value), daemon=True).start()
+while session.run(begun) < 8.0:
     pass
 print("ended", flush=True)
 """,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "ended\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
 
 
 def test_a_program_ends_with_a_session_on_another_process(tmp_path: Path) -> None:

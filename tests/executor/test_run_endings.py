@@ -284,3 +284,23 @@ def test_a_loop_of_light_units_lets_its_end_have_the_lock() -> None:
         """
     )
     assert printed == "True\n"
+
+
+def test_runs_of_daemon_threads_end_with_the_program_in_silence() -> None:
+    # Their tracebacks, written while the interpreter ends, could abort it.
+    child = child_process.begin(
+        """
+        queue = hr.FIFOQueue(1, hr.float32, [])
+        begun = hr.Variable(0.0)
+        with hr.control_dependencies([begun.assign_add(1.0, use_locking=True)]):
+            value = queue.dequeue()
+        session = hr.Session()
+        session.run(begun.initializer)
+        for _ in range(8):
+            threading.Thread(target=lambda: session.run(value), daemon=True).start()
+        while session.run(begun) < 8.0:
+            pass
+        """
+    )
+    written, errors = child.communicate(timeout=child_process.HANGS_S)
+    assert (child.returncode, written, errors) == (0, "", "")

@@ -15,6 +15,7 @@ from headrace.graph.client.cost_graph import CostModel, add_cost_graph
 from headrace.graph.client.feeds import as_feed, feed_tensor, flat_feeds, resolve
 from headrace.graph.client.fetches import FetchPlan, structure_key
 from headrace.graph.client.partial_runs import PartialRuns
+from headrace.graph.client.program_end import stop_with_the_program
 from headrace.graph.client.service import as_target, as_text, open_service, serialized
 from headrace.graph.client.tensor_handles import TensorHandle, delete_dead, handles_among
 from headrace.graph.framework.default_session import AsDefault, session_stack
@@ -302,6 +303,7 @@ class BaseSession:
 
     def _locate(self, error: OpError) -> None:
         """Adds the Operation, NodeDef and the user's source line to an error of a run."""
+        stop_with_the_program()
         op = self._graph._by_name.get(error.node_name or "")
         if op is None or error.op is not None:
             return
