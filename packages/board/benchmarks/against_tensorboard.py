@@ -82,7 +82,7 @@ def report(name: str, options: argparse.Namespace, logs: Path) -> None:
     folder = logs / LOG_OF[name]
     if not folder.exists():
         WRITERS[LOG_OF[name]](folder)
-    in_browser = name in ("A7", "A14", "A15")
+    in_browser = ROWS[name].__module__ == browser_rows.__name__
     kinds: list[Callable[[Path], Side]] = [BoardWithTestHooks if in_browser else Board]
     if options.tensorboard:
         kinds.append(lambda logdir: TensorBoard(options.tensorboard, logdir))

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 _STAGES = (
-    "parse", "columns", "scopes", "shapes", "edges", "templates", "families", "series", "side",
+    "parse", "columns", "scopes", "shapes", "edges", "modules", "templates", "families", "series", "side",
     "encode", "gzip",
 )  # fmt: skip
 
@@ -46,11 +46,19 @@ def ours(data: bytes) -> tuple[dict[str, float], int]:
     mark()
     metaedges = bundle.find_metaedges(columns, tree, shapes.edge_bytes)
     mark()
+    bookkeeping = bundle.is_bookkeeping(columns, tree, shapes)
+    folded = bundle.with_modules(columns, tree, metaedges, bookkeeping)
+    if folded is not tree:
+        tree, metaedges = folded, bundle.find_metaedges(columns, folded, shapes.edge_bytes)
+        bookkeeping = bundle.is_bookkeeping(columns, tree, shapes)
+    mark()
     templates = bundle.find_templates(columns, tree, metaedges)
     mark()
     families = bundle.find_families(columns, tree, metaedges, templates)
     mark()
-    series = bundle.find_series(columns, tree, metaedges, templates.of_vertex, families.of_template)
+    series = bundle.find_series(
+        columns, tree, metaedges, templates.of_vertex, families.of_template, bookkeeping
+    )
     mark()
     side = bundle.auxiliary_nodes(columns, tree, metaedges, shapes)
     mark()

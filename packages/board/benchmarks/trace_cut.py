@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from fixtures.graphs_panel import GraphsPanel  # noqa: E402
+from fixtures.graphs_client import GraphsClient  # noqa: E402
 from fixtures.traces import planted_trace, write_log  # noqa: E402
 
 from headrace.board.trace.analysis.critical_path import critical_path  # noqa: E402
@@ -44,7 +44,7 @@ def main() -> None:
     best("scan of the bytes", lambda: step_columns(planted.metadata))
     with tempfile.TemporaryDirectory() as folder:
         write_log(Path(folder), {1: planted.metadata})
-        panels = [GraphsPanel(Path(folder)) for _ in range(TRIES)]  # none has read the trace
+        panels = [GraphsClient(Path(folder)) for _ in range(TRIES)]  # none has read the trace
         best(
             "first reply of the server",
             lambda: panels.pop().client.get(f"/api/v1/trace/0?px={PX}"),
