@@ -44,7 +44,8 @@ def test_a_case_that_ends_or_holds_its_process_is_named(
     with pytest.raises(Ended) as ended:
         for record in run_batch("known", 0, 10, limit_s=3.0):
             seen.append(record[0])
-    assert (ended.value.how, ended.value.seed, seen) == (how, 3, [0, 1, 2])
+    found = (ended.value.how, ended.value.seed, seen)
+    assert found == (how, 3, [0, 1, 2]), ended.value.detail
 
 
 def test_equal_runs_with_different_values_and_raw_exceptions_are_verdicts() -> None:
