@@ -19,8 +19,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 _STAGES = (
-    "parse", "columns", "scopes", "shapes", "edges", "modules", "templates", "families", "series", "side",
-    "encode", "gzip",
+    "parse", "columns", "scopes", "shapes", "edges", "modules", "templates", "families", "series",
+    "side", "encode", "gzip",
 )  # fmt: skip
 
 
