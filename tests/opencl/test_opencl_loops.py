@@ -281,3 +281,21 @@ def test_tensors_without_elements_pass_through_loops_and_conditions(run: Run) ->
         assert joined.tolist() == [[1, 1]] and not product.any()
         """
     )
+
+
+def test_lists_pass_between_cpu_devices_beside_a_gpu(run: Run) -> None:
+    run(
+        """
+        with hr.device("/cpu:0"):
+            items = hr.raw_ops.TensorListFromTensor(
+                tensor=np.ones([2, 3], np.float32), element_shape=[3]
+            )
+        with hr.device("/cpu:1"):
+            stacked = hr.raw_ops.TensorListStack(
+                input_handle=items, element_shape=[3], element_dtype=hr.float32
+            )
+        with hr.Session(config=hr.ConfigProto(device_count={"CPU": 2})) as session:
+            assert len(session.list_devices()) == 3
+            assert session.run(stacked).shape == (2, 3)
+        """
+    )

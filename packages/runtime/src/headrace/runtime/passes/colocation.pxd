@@ -19,7 +19,8 @@ cdef class Colocation:
     cdef vector[int32_t] partner    # per node: the node that it was joined with first; -1: none
     cdef vector[uint8_t] bond       # and by what
 
-    cdef int find(self, GraphIR ir) except -1 nogil
+    # may_accelerate: per node, whether it may be on a device with memory of its own.
+    cdef int find(self, GraphIR ir, const vector[uint8_t]& may_accelerate) except -1 nogil
     cdef int32_t root(self, int32_t i) noexcept nogil
     cdef void join(self, int32_t a, int32_t b, Bond bond) noexcept nogil
     cdef int keep_loop_variables_together(self, GraphIR ir, int32_t i) except -1 nogil

@@ -2,9 +2,10 @@
 """Which nodes must share a device: by attribute `_class`, by references, by state (§4.3)."""
 
 from cython.operator cimport dereference
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t
 from libcpp.string_view cimport string_view
 from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
 
 from headrace.runtime.graph.attributes cimport ParsedValue, parsed_value
 from headrace.runtime.graph.graph_node cimport Edge
@@ -14,7 +15,7 @@ from headrace.runtime.passes.graph_ir cimport GraphIR, IRNode
 
 
 cdef class Colocation:
-    cdef int find(self, GraphIR ir) except -1 nogil:
+    cdef int find(self, GraphIR ir, const vector[uint8_t]& may_accelerate) except -1 nogil:
         cdef int32_t n = <int32_t>ir.nodes.size()
         cdef int32_t i, k
         cdef size_t c
@@ -40,10 +41,10 @@ cdef class Colocation:
             for k in range(node.n_inputs):
                 edge = ir.edges[node.first_input + k]
                 dtype = node.source.input_dtypes[k]
-                # A list of tensors or a dataset is memory of one process, and its tensors are where
-                # the kernels of one library take them.
+                # A list of tensors or a dataset is memory of one process, and that of an accelerator
+                # has its tensors where only kernels of its library take them.
                 if ((_is_reference(dtype) or dtype == HR_VARIANT and (
-                        ir.between_tasks or not ir.memories.empty()))
+                        ir.between_tasks or may_accelerate[edge.node] or may_accelerate[i]))
                         and ir.nodes[edge.node].kind != NodeKind.FEED):
                     self.join(edge.node, i, REFERENCE)
             if ir.between_tasks or not ir.memories.empty():

@@ -179,11 +179,18 @@ cdef class Placer:
         cdef IRNode* node
         cdef vector[int32_t] group_required, group_possible, state_required, kept
         cdef vector[GroupPlace] places
+        cdef vector[uint8_t] may_accelerate
         cdef bint simulates = config is not None and config.simulate != SIMULATE_NOTHING
         cdef bint choice = False
         self.groups = Colocation()
+        may_accelerate.assign(n, 0)
+        if not self.sets.empty(self.accelerators):
+            for i in range(n):
+                common = self.sets.both(self.possible[i], self.required[i])
+                may_accelerate[i] = not self.sets.empty(
+                    self.sets.both(self.accelerators, common))
         with nogil:
-            self.groups.find(ir)
+            self.groups.find(ir, may_accelerate)
         group_required.assign(n, ALL_DEVICES)
         group_possible.assign(n, ALL_DEVICES)
         state_required.assign(n, ALL_DEVICES)
