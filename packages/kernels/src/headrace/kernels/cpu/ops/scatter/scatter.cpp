@@ -7,6 +7,7 @@
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
 #include "library/shapes.hpp"
+#include "library/slice_updates.hpp"
 #include "library/slots.hpp"
 #include "loops/elements.hpp"
 #include "math/arithmetic.hpp"
@@ -196,14 +197,7 @@ hr_code compute_tensor(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 }
 
 template <ScatterUpdate way> hr_code prepare_tensor(void*, hr_request* r) {
-  HR_APPLY_RULE(tensor_scatter, r);
-  const int64_t indices = hr_elements(r->inputs[1]), updates = hr_elements(r->inputs[2]);
-  if ((indices || updates) && !(hr_elements(r->inputs[0]) && indices && updates))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "Indices and updates specified for empty output shape: tensor %s, "
-                           "indices %s, updates %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text,
-                           ShapeText(r->inputs[2]).text);
+  if (hr_code code = prepare_tensor_scatter(r)) return code;
   return keep_scatter_plan(r, way, r->inputs[0]->dtype, compute_tensor);
 }
 

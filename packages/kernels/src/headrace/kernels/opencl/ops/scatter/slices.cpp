@@ -11,6 +11,7 @@
 #include "library/constraints.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
+#include "library/slice_updates.hpp"
 #include "library/slots.hpp"
 
 namespace hr::cl {
@@ -133,14 +134,7 @@ hr_code compute_tensor(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* i
 }
 
 template <const char* const& step> hr_code prepare_tensor(void*, hr_request* r) {
-  HR_APPLY_RULE(tensor_scatter, r);
-  const int64_t indices = hr_elements(r->inputs[1]), updates = hr_elements(r->inputs[2]);
-  if ((indices || updates) && !(hr_elements(r->inputs[0]) && indices && updates))
-    return hr_request_fail(r, HR_INVALID_ARGUMENT,
-                           "Indices and updates specified for empty output shape: tensor %s, "
-                           "indices %s, updates %s",
-                           ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text,
-                           ShapeText(r->inputs[2]).text);
+  if (hr_code code = prepare_tensor_scatter(r)) return code;
   return plan_slices(r, step, 1, compute_tensor);
 }
 
