@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from fixtures import corrupted_logs  # noqa: E402
 
 from headrace.board.board import Board  # noqa: E402
+from headrace.board.store.scalar_series import ScalarSeries  # noqa: E402
 
 
 def main(files: int, scanner: str) -> None:
@@ -29,22 +30,24 @@ def main(files: int, scanner: str) -> None:
     whole = b"".join(records)
     ends = np.cumsum([len(record) for record in records])
     with tempfile.TemporaryDirectory() as folder:
-        requested = {}
+        requested: dict[str, list[int]] = {}
+        corrupted: dict[str, int] = {}
         for i in range(files):
+            name = f"run{i:04d}"
             data = bytearray(whole)
             if rng.random() < 0.5:
                 at = rng.randrange(len(data))
                 data[at] ^= 1 << rng.randrange(8)
                 hit = int(np.searchsorted(ends, at, "right"))
-                requested[f"run{i:04d}"] = [k - 1 for k in range(1, 901) if k != hit]
-                corrupted = len(records[hit])
+                requested[name] = [k - 1 for k in range(1, 901) if k != hit]
+                corrupted[name] = len(records[hit])
             else:
                 del data[rng.randrange(1, len(data)) :]
                 whole_records = int(np.searchsorted(ends, len(data), "right"))
-                requested[f"run{i:04d}"] = [*range(max(0, whole_records - 1))]
-                corrupted = len(data) - (int(ends[whole_records - 1]) if whole_records else 0)
-            corrupted_logs.write_records(Path(folder) / f"run{i:04d}", bytes(data))
-            requested[f"run{i:04d}", "bytes"] = corrupted
+                requested[name] = [*range(max(0, whole_records - 1))]
+                intact_bytes = int(ends[whole_records - 1]) if whole_records else 0
+                corrupted[name] = len(data) - intact_bytes
+            corrupted_logs.write_records(Path(folder) / name, bytes(data))
         began = time.perf_counter()
         board = Board(folder, follow=False).load()
         took = time.perf_counter() - began
@@ -54,11 +57,12 @@ def main(files: int, scanner: str) -> None:
         intact = found = wrong = miscounted = 0
         for run in board.index.runs():
             want = requested[run.name]
-            steps = [s for series in run.series.values() for s in series.columns().step.tolist()]
+            series = [s for s in run.series.values() if isinstance(s, ScalarSeries)]
+            steps = [step for s in series for step in s.columns().step.tolist()]
             intact += len(want)
             found += len(set(steps) & set(want))
             wrong += len(set(steps) - set(want))
-            miscounted += lost_bytes.get(run.id, 0) != requested[run.name, "bytes"]
+            miscounted += lost_bytes.get(run.id, 0) != corrupted[run.name]
     print(
         f"corruption {scanner}: {files} files in {took:.2f} s: {found} of {intact} intact records"
         f" ({found / intact:.4%}), {wrong} wrong ones, {miscounted} files with a wrong byte count"
