@@ -173,7 +173,8 @@ def lines(chosen: list[str], torch: str, folder: Path) -> Iterator[Line]:
     if device is None:
         yield Line("GPU", "none: nothing is measured")
         yield Line("other OpenCL devices", other_devices())
-        yield from checks_without_gpu()
+        if "kernels" in chosen:
+            yield from checks_without_gpu()
         return
     if "driver" in chosen:
         yield from fact_lines(device)
