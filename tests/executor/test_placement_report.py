@@ -156,3 +156,19 @@ def test_a_traced_run_says_where_its_nodes_have_run() -> None:
             said = {node.name: node.device for node in metadata.placement.node}
             assert {name: said[name] for name in ran} == ran
             session.run("out:0", {"x:0": value})  # may place the nodes again
+
+
+@pytest.mark.host_execution("a session with CPUs alone")
+def test_a_traced_run_without_a_choice_of_devices_has_a_report_too() -> None:
+    with hr.Graph().as_default() as graph, hr.device("/cpu:1"):
+        hr.add(hr.placeholder(hr.float32, [2], name="x"), 1.0, name="out")
+    options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+    metadata = hr.RunMetadata()
+    with hr.Session(graph=graph, config=hr.ConfigProto(device_count={"CPU": 2})) as session:
+        session.run("out:0", {"x:0": [1.0, 2.0]}, options, metadata)
+    (node,) = [node for node in metadata.placement.node if node.name == "out"]
+    assert node.reason == PlacementReport.REQUESTED and node.device.endswith("CPU:1")
+    with hr.Session(graph=graph, config=hr.ConfigProto(allow_soft_placement=True)) as session:
+        metadata = hr.RunMetadata()
+        session.run("out:0", {"x:0": [1.0, 2.0]}, options, metadata)
+    assert not metadata.HasField("placement")  # there is one device

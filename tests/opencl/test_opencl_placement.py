@@ -122,3 +122,30 @@ def test_ops_without_a_kernel_run_on_the_cpu_and_are_listed_once(run: Run) -> No
         assert lines == [("WARNING", text)], lines
         """
     )
+
+
+def test_a_traced_run_says_why_each_node_is_on_the_gpu_or_the_cpu(run: Run) -> None:
+    run(
+        """
+        from headrace.formats.proto.plan_pb2 import PlacementReport as Report
+        with hr.device("/cpu:0"):
+            pinned = hr.constant(2.0, name="pinned")
+        x = hr.placeholder(hr.float32, [4, 4], name="x")
+        product = hr.matmul(x, x, name="product") * pinned
+        text = hr.as_string(product, name="text")
+        options = hr.RunOptions(trace_level=hr.RunOptions.FULL_TRACE)
+        with hr.Session() as session:
+            for _ in range(2):
+                metadata = hr.RunMetadata()
+                session.run(text, {x: np.eye(4)}, options, metadata)
+        nodes = {node.name: node for node in metadata.placement.node}
+        found = {name: (nodes[name].reason, nodes[name].device[-5:]) for name in
+                 ("pinned", "product", "text")}
+        assert found == {
+            "pinned": (Report.REQUESTED, "CPU:0"),
+            "product": (Report.ACCELERATOR, "GPU:0"),
+            "text": (Report.KERNELS, "CPU:0"),
+        }, found
+        assert nodes["product"].measured_us > 0
+        """
+    )

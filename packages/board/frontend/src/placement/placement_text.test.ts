@@ -9,7 +9,9 @@ const node = { why: 'first', with: '', requested: '', request_ignored: false, es
 test('each reason has words, with the other node or the requested device', () => {
   const words = (why: string) => whyText({ ...node, why, with: 'a/b', requested: '/cpu:1', estimates: [1] });
   assert.deepEqual(
-    ['first', 'requested', 'kernels', 'colocated', 'reference', 'state', 'simulated'].map(words),
+    ['first', 'requested', 'kernels', 'colocated', 'reference', 'state', 'simulated', 'accelerator'].map(
+      words,
+    ),
     [
       'the first device that it may have',
       'requested: /cpu:1',
@@ -18,6 +20,7 @@ test('each reason has words, with the other node or the requested device', () =>
       'refers to the state of a/b',
       'its state is there',
       'ends soonest there',
+      'the first accelerator that it may have',
     ],
   );
   assert.equal(whyText({ ...node, why: 'simulated' }), 'ends soonest there, with its group');

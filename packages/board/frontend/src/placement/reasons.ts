@@ -13,6 +13,7 @@ const REASONS: Record<string, (node: Why) => string> = {
   colocated: (node) => `colocated with ${safeText(node.with, 200)}`,
   reference: (node) => `refers to the state of ${safeText(node.with, 200)}`,
   state: () => 'its state is there',
+  accelerator: () => 'the first accelerator that it may have',
   simulated: (node) => (node.estimates.length ? 'ends soonest there' : 'ends soonest there, with its group'),
 };
 

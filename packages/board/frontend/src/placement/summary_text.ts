@@ -11,7 +11,7 @@ export function stepText({ simulated, expected_us, first_devices_us, measured_us
   if (expected_us === null) return `No node had a choice among devices, so no step was simulated; ${took}.`;
   const expected = `a step is expected to take ${microseconds(expected_us)}`;
   if (!simulated)
-    return `Not placed by a simulation, each node is on the first device that it may have: ${expected}; ${took}.`;
+    return `Not placed by a simulation, each node is on the first device that it may have, accelerators before CPUs: ${expected}; ${took}.`;
   const first =
     first_devices_us === null ? '' : `, ${microseconds(first_devices_us)} with each node on its first device`;
   return `Placed by a simulation: ${expected}${first}; ${took}.`;

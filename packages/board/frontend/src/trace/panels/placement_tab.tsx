@@ -52,8 +52,8 @@ function NoPlacement() {
     <section>
       <p>This trace has no placement.</p>
       <p class="faint">
-        A step has one if its nodes may run on several devices of one kind: in a session with several CPU
-        devices or on a cluster, run with RunOptions(trace_level=FULL_TRACE).
+        A step has one if there are several devices: in a session with a GPU or several CPU devices, or on a
+        cluster, run with RunOptions(trace_level=FULL_TRACE).
       </p>
     </section>
   );

@@ -83,6 +83,8 @@ cdef int _give_reason(made, GraphIR ir, Placer placer, SimulationRecord record,
         made.reason = _Reasons.SIMULATED
     elif limits & BY_KERNELS:
         made.reason = _Reasons.KERNELS
+    elif placer.accelerated[placer.type_of[ir.nodes[i].device]]:
+        made.reason = _Reasons.ACCELERATOR
     else:
         made.reason = _Reasons.FIRST
     found = record.estimates.find(i)

@@ -27,6 +27,7 @@ from headrace.runtime.executor.dynamic_step import DynamicPartialStep, DynamicSt
 from headrace.runtime.kernels.kernel_libraries import load_kernels
 from headrace.runtime.session.moving_step import MovingStep, PlacedStep
 from headrace.runtime.session.placement_log import print_placement
+from headrace.runtime.session.reported_step import ReportedStep
 from headrace.runtime.session.session_devices import (
     device_attributes, is_host_device, session_devices,
 )
@@ -154,8 +155,12 @@ cdef class LocalSession:
 
     cdef object make_step(self, tuple feeds, tuple fetches, tuple targets):
         cdef Program program = self.make_program(feeds, fetches, targets)
-        if program.placement_report is None:
+        if self.placement is None:
             return self.step_of(program)
+        if program.placement_report is None:   # no node has a choice
+            return ReportedStep(self.step_of(program),
+                                reporting(weakref.ref(self), feeds, fetches, targets),
+                                self.placement.costs)
         first = placing_again(weakref.ref(self), feeds, fetches, targets, False)
         return MovingStep(self.placed_step(program),
                           placing_again(weakref.ref(self), feeds, fetches, targets, True),
@@ -250,6 +255,21 @@ cdef class LocalSession:
         if self.closed:
             raise RuntimeError("Attempted to use a closed Session.")
         return 0
+
+
+def reporting(session, tuple feeds, tuple fetches, tuple targets):
+    """A function that returns the PlacementReport of a signature, or None if the session is closed.
+
+    Args:
+      session: a weak reference.
+    """
+    def report():
+        cdef LocalSession found = session()
+        if found is None or found.closed:
+            return None
+        with found.lock:
+            return found.make_program(feeds, fetches, targets, False).placement_report
+    return report
 
 
 def placing_again(session, tuple feeds, tuple fetches, tuple targets, bint simulates):

@@ -6,8 +6,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from headrace.formats.proto.plan_pb2 import PlacementReport
-from headrace.formats.proto.run_pb2 import RunMetadata, RunOptions
+from headrace.formats.proto.run_pb2 import RunOptions
+from headrace.runtime.session.placement_metadata import placement_metadata
 
 _log = logging.getLogger("headrace.runtime")
 
@@ -71,22 +71,11 @@ cdef class MovingStep:
         results, metadata = placed.step.run(values, options)
         if RunOptions.FromString(options).trace_level > RunOptions.NO_TRACE:
             self.costs.observe(metadata)
-            metadata += self.reported(placed.report)
+            metadata += placement_metadata(placed.report, self.costs)
         return results, metadata
 
     def explain(self):
         return self.step.explain()
-
-    cdef bytes reported(self, planned):
-        """A RunMetadata with the report as it was planned, and what is measured by now."""
-        report = PlacementReport()
-        try:
-            report.CopyFrom(planned)
-            self.costs.note_measured(report)
-        except Exception as error:
-            _log.warning("no report of the placement: %s", error)
-            return b""
-        return RunMetadata(placement=report).SerializeToString()
 
     cdef list measured(self, values):
         cdef int number = self.runs

@@ -72,7 +72,7 @@ def _summary(placement: PlacementReport) -> str:
             f"{nodes}, by the simulation; each node on its first device: "
             f"{placement.first_devices_us:.1f} us"
         )
-    return f"{nodes}, each node on the first device that it may have"
+    return f"{nodes}, each node on the first device that it may have, accelerators before CPUs"
 
 
 def _receives(receives: PlacementReport.Receives) -> str:
@@ -96,6 +96,7 @@ def _reason(node: Any, short: dict[str, str]) -> str:
         reasons.REFERENCE: f"refers to the variable or resource of '{partner}'",
         reasons.STATE: "its state is there",
         reasons.SIMULATED: "simulated",
+        reasons.ACCELERATOR: "the first accelerator that it may have",
     }[node.reason]
     if node.reason == reasons.SIMULATED and node.estimate:
         ends = ", ".join(f"{short[e.device]} {e.end_us:.1f} us" for e in node.estimate)
