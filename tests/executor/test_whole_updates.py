@@ -12,6 +12,8 @@ import headrace.graph as hr
 from headrace.formats.errors import DeadlineExceededError
 
 N = 8_000_000
+# A busy machine may let an update end before the clock of its timeout gets a processor.
+ROUNDS, MOST_ROUNDS = 4, 40
 OPTIMIZERS = {
     "GradientDescent": lambda: hr.train.GradientDescentOptimizer(0.5),
     "Momentum": lambda: hr.train.MomentumOptimizer(0.5, 0.9),
@@ -31,12 +33,14 @@ def test_a_timeout_within_an_update_leaves_no_half_of_it(name: str, threads: int
         ends = [(hr.reduce_min(v), hr.reduce_max(v)) for v in large]
         session.run(hr.global_variables_initializer())
         session.run(step)
-        timeouts = 0
-        for timeout_in_ms in (1, 2, 3, 4, 5, 6) * 4:
-            try:
-                session.run(step, options=hr.RunOptions(timeout_in_ms=timeout_in_ms))
-            except DeadlineExceededError:
-                timeouts += 1
-            for least, most in session.run(ends):
-                assert least == most
+        timeouts = rounds = 0
+        while rounds < ROUNDS or (not timeouts and rounds < MOST_ROUNDS):
+            rounds += 1
+            for timeout_in_ms in (1, 2, 3, 4, 5, 6):
+                try:
+                    session.run(step, options=hr.RunOptions(timeout_in_ms=timeout_in_ms))
+                except DeadlineExceededError:
+                    timeouts += 1
+                for least, most in session.run(ends):
+                    assert least == most
         assert timeouts
