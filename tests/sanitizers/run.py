@@ -31,6 +31,8 @@ ADDRESS = {
     "detect_leaks": "1",
     "leak_check_at_exit": "0",  # leak_check.py looks before that
     "malloc_context_size": "20",
+    # LLVM, in an OpenCL driver, gives its thread a stack for signals, which ASan would unmap.
+    "use_sigaltstack": "0",
     # GCC 12's leak check walks what glibc keeps before a thread's storage, and crashes there.
     "intercept_tls_get_addr": "0",
 }
