@@ -37,6 +37,8 @@ ADDRESS = {
     "intercept_tls_get_addr": "0",
 }
 THREAD = {
+    # GCC 12 takes what lies before a thread's storage for a header of an old glibc.
+    "intercept_tls_get_addr": "0",
     # Python, NumPy, protobuf and oneDNN are not instrumented: what they do to memory is not seen,
     # and what they hand to memcpy must not be either, or half of their order would be missing.
     "ignore_noninstrumented_modules": "1",
