@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,29 @@ def test_no_page_prints_hundreds_of_digits(page: Any, board_server: Any, tmp_pat
         words = page.locator("body").inner_text().split()
         assert max(map(len, words)) < 60, max(words, key=len)
         assert "Invalid Date" not in page.locator("body").inner_text()
+
+
+def test_a_clock_of_1e300_prints_few_digits(page: Any, board_server: Any, tmp_path: Path) -> None:
+    with EventFileWriter(tmp_path / "r") as writer:
+        for step in range(60):
+            wall = 1e300 if step in (30, 59) else 1.7e9 + step  # it goes back after step 30
+            writer.write(event_logs.simple_event(step, wall, [("loss", 1.0)]))
+    url = board_server(tmp_path).url
+    page.goto(f"{url}#/problems")
+    page.locator("tr[data-kind=clock_jump]").wait_for()
+    texts = [page.locator("body").inner_text()]
+    for unit in ("relative", "wall"):
+        page.goto(f"{url}#/metrics?cu={unit}&step=59")
+        page.locator(".step-text", has_text="≈").wait_for()
+        texts.append(page.locator("body").inner_text())
+    page.get_by_role("tree", name="Runs").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("i")
+    page.get_by_role("complementary", name="Details").wait_for()
+    texts.append(page.locator("body").inner_text())
+    for text in texts:
+        assert re.findall(r"\d{20,}|\.\d{12,}", text.replace(",", "")) == []
+        assert "Invalid Date" not in text
 
 
 def test_the_run_of_the_log_folder_itself_has_its_name(
