@@ -177,6 +177,17 @@ def test_short_stacks_in_the_dominant_group_are_open(reader: GraphReader) -> Non
     ]
 
 
+def test_what_the_writer_of_pytorch_leaves_out_is_a_note_of_the_graph(reader: GraphReader) -> None:
+    reader.open("torch_resnet50")
+    details = reader.page.get_by_role("complementary", name="Inspector")
+    notes = details.locator("section", has=reader.page.get_by_role("heading", name="Notes"))
+    assert "PyTorch's graph writer leaves out some inputs" in notes.inner_text()
+    assert details.get_by_role("heading", name="Problems").count() == 0
+    reader.page.goto(f"{reader.url}#/problems")
+    reader.page.reload()
+    reader.page.get_by_role("heading", name="Nothing is wrong with these logs").wait_for()
+
+
 def test_the_graph_page_of_a_keras_log_shows_the_layers_and_finds_modules_again(
     reader: GraphReader,
 ) -> None:
