@@ -149,6 +149,16 @@ def test_a_group_of_one_child_has_the_template_of_the_child(twins: GraphAnalysis
     assert len(set(of.tolist())) == 1
 
 
+def test_a_group_counts_once_with_the_groups_that_wrap_it() -> None:
+    graph = GraphDef()
+    for scope in ("one/inner", "two/inner", "bare"):
+        for i in range(3):
+            graph.node.add(name=f"{scope}/n{i}", op="Add")
+    analysis = analyse_graph(graph)
+    assert template(analysis, "one") == template(analysis, "one/inner")
+    assert analysis.templates.groups[template(analysis, "bare")] == 3
+
+
 def test_a_scope_around_a_single_scope_is_no_repeat() -> None:
     graph = GraphDef()
     for i in range(30):

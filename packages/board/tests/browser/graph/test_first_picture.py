@@ -177,6 +177,17 @@ def test_short_stacks_in_the_dominant_group_are_open(reader: GraphReader) -> Non
     ]
 
 
+def test_what_the_writer_of_pytorch_leaves_out_is_a_note_of_the_graph(reader: GraphReader) -> None:
+    reader.open("torch_resnet50")
+    details = reader.page.get_by_role("complementary", name="Inspector")
+    notes = details.locator("section", has=reader.page.get_by_role("heading", name="Notes"))
+    assert "PyTorch's graph writer leaves out some inputs" in notes.inner_text()
+    assert details.get_by_role("heading", name="Problems").count() == 0
+    reader.page.goto(f"{reader.url}#/problems")
+    reader.page.reload()
+    reader.page.get_by_role("heading", name="Nothing is wrong with these logs").wait_for()
+
+
 def test_the_graph_page_of_a_keras_log_shows_the_layers_and_finds_modules_again(
     reader: GraphReader,
 ) -> None:
@@ -200,6 +211,37 @@ def test_the_graph_page_of_a_keras_log_shows_the_layers_and_finds_modules_again(
     state = reader.settled(lambda s: s["selected"] != selected)
     (layer,) = [item for item in state["items"] if item["id"] == state["selected"]]
     assert (layer["name"], layer["kind"]) == ("mixed3", "op")
+
+
+def test_legend_and_details_count_a_group_once_with_what_wraps_it(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    """Each of the 94 convolutions is alone in a scope: conv2d_1 holds nothing but convolution."""
+    write_graph(
+        tmp_path / "ops", GraphDef.FromString(known_networks.data_of("keras_inception_v3_ops"))
+    )
+    reader = GraphReader(page, board_server(tmp_path).url)
+    reader.open("ops")
+    for name in ("inception_v3_1/conv2d_1", "inception_v3_1/conv2d_1/convolution"):
+        before = reader.settled()["selected"]
+        box = page.get_by_role("searchbox")
+        box.fill(name)
+        page.locator(".g-search-found").get_by_text(name, exact=True).first.wait_for()
+        box.press("Enter")
+        state = reader.settled(lambda s: s["selected"] not in (None, before))  # noqa: B023
+        (chosen,) = [item for item in state["items"] if item["id"] == state["selected"]]
+        assert (chosen["name"], chosen["kind"] != "op") == (name, True)
+        details = page.get_by_role("complementary", name="Inspector")
+        structure = details.locator("section", has=page.get_by_role("heading", name="Structure"))
+        assert structure.locator("h3 .count").inner_text() == "94"
+        links = structure.locator(".g-node-link-name").all_inner_texts()
+        assert links and all(link.endswith("/convolution") for link in links)
+        assert "inception_v3_1/conv2d_1/convolution" not in links, "it is the one that is shown"
+    more = page.locator(".g-legend").get_by_role("button", name=re.compile("^and .* more$"))
+    if more.count():
+        more.click()
+    rows = page.locator(".g-legend-row").all_inner_texts()
+    assert "convolution ×94" in [" ".join(row.split()) for row in rows]
 
 
 def test_a_damaged_first_graph_does_not_hide_the_others(

@@ -27,6 +27,12 @@ test('the exact name comes before the names that end with it, and these before l
   assert.equal(found('MatMul')[0], 'layer_2/MatMul');
 });
 
+test('a name that ends with the pattern comes before shorter ones that do not', () => {
+  const names = ['scale/up', 'gradients/upscale', 'tower/level_1/block_1/scale'];
+  const { found } = bestMatches(names, 'scale', 0, 3);
+  assert.deepEqual(found, [2, 1, 0]);
+});
+
 test('alternatives of a pattern are exact one by one', () => {
   assert.deepEqual(found('layer_2|MatMul', 3), ['layer_2', 'layer_2/MatMul', 'tower/layer_2/MatMul']);
 });
