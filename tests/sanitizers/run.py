@@ -75,11 +75,12 @@ def _settings(sanitizer: str, folder: Path) -> dict[str, str]:
         "PYTHONMALLOC": "malloc",  # else an arena of Python's hides what happens inside
         "OPENBLAS_NUM_THREADS": "1",  # NumPy's own threads are third-party code
         "PYTHONPATH": str(HERE),  # leak_check.py
+        # GCC 12's AddressSanitizer keeps the locks of its allocator over a fork, which the child
+        # then waits for, and its ThreadSanitizer takes threads of a child for those of the parent.
+        "HEADRACE_FUZZ_FORKS": "0",
     }
     if sanitizer == "address":
         settings["ASAN_OPTIONS"] = _options({**ADDRESS, **common})
-        # GCC 12's allocator keeps its locks over a fork: the child waits for a thread it has not.
-        settings["HEADRACE_FUZZ_FORKS"] = "0"
         settings["UBSAN_OPTIONS"] = _options({"print_stacktrace": "1", **common})
     else:
         settings["TSAN_OPTIONS"] = _options(
