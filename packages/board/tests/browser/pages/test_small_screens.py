@@ -66,6 +66,21 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long_names")
+    for i in range(2):
+        run = folder / "experiments" / f"2026-11-28_resnet50_cosine_schedule_batch_1024_seed_{i}"
+        trace = traces.two_tasks().SerializeToString()
+        traces.write_log(run, {3: trace, 7: trace}, graphs.small(), losses=5)
+        with EventFileWriter(run) as writer:
+            event = Event(wall_time=1.0, step=1)
+            event.summary.value.add(tag="validation/top_5_accuracy_of_" + "class_" * 12)
+            event.summary.value[0].simple_value = 0.5
+            writer.write(event)
+    return folder
+
+
 @pytest.fixture
 def small(page: Any) -> Iterator[Any]:
     page.set_viewport_size(SMALL)
@@ -100,6 +115,36 @@ def test_nothing_is_cut_off_in_half_a_window(
         assert page.evaluate(CUT) == []
     finally:
         page.set_viewport_size(WIDE)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_a_page_without_data_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
+    small.goto(f"{board_server(tmp_path).url}#/{name}")
+    small.locator("#page :is(h2, p)").first.wait_for()
+    assert until(lambda: small.evaluate("document.documentElement.scrollWidth") == SMALL["width"])
+    assert small.evaluate(CUT) == [] and small.evaluate(_COVERED) == []
+
+
+@pytest.mark.parametrize("name", ["metrics", "graph", "trace"])
+def test_a_page_of_long_names_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], long_names: Path, name: str
+) -> None:
+    open_page(small, board_server(long_names).url, name)
+    assert until(lambda: small.evaluate("document.documentElement.scrollWidth") == SMALL["width"])
+    assert small.evaluate(CUT) == []
+    assert until(lambda: small.evaluate(_COVERED) == [], 3), small.evaluate(_COVERED)
+
+
+@pytest.mark.parametrize("path, heading", [("", "its token"), ("nothing?t=sesame", "no such page")])
+def test_an_error_page_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], tmp_path: Path, path: str, heading: str
+) -> None:
+    url = board_server(tmp_path, "--token", "sesame").url.split("?")[0]
+    small.goto(url + path)
+    assert heading in small.locator("h1").inner_text()
+    assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
 
 
 def test_the_problems_page_fits_a_small_screen(
@@ -215,21 +260,6 @@ def test_a_toolbar_is_one_line_on_a_laptop(
         assert bar.bounding_box()["height"] <= 46
     finally:
         page.set_viewport_size(WIDE)
-
-
-@pytest.fixture(scope="module")
-def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("long_names")
-    for i in range(2):
-        run = folder / "experiments" / f"2026-11-28_resnet50_cosine_schedule_batch_1024_seed_{i}"
-        trace = traces.two_tasks().SerializeToString()
-        traces.write_log(run, {3: trace, 7: trace}, graphs.small(), losses=5)
-        with EventFileWriter(run) as writer:
-            event = Event(wall_time=1.0, step=1)
-            event.summary.value.add(tag="validation/top_5_accuracy_of_" + "class_" * 12)
-            event.summary.value[0].simple_value = 0.5
-            writer.write(event)
-    return folder
 
 
 @pytest.mark.parametrize("name", ["metrics", "graph", "trace"])
