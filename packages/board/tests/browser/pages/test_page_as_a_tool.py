@@ -97,6 +97,31 @@ def test_back_undoes_a_filter_as_a_whole(shown: Any) -> None:
     assert until(lambda: cards(shown) == ["loss"])
 
 
+def test_back_undoes_a_filter_of_the_runs_as_a_whole(shown: Any) -> None:
+    all_cards = cards(shown)
+    shown.get_by_label("Filter runs", exact=True).click()
+    shown.keyboard.type("other", delay=30)
+    assert until(lambda: cards(shown) == ["eval/score", "train/speed"])
+    assert "other" in address(shown)
+    shown.go_back()
+    assert until(lambda: "other" not in shown.evaluate("location.hash"))
+    assert shown.evaluate("location.hash").startswith("#/metrics"), "it is still the same page"
+    assert until(lambda: cards(shown) == all_cards)
+
+
+def test_back_makes_a_card_small_again(shown: Any) -> None:
+    card = shown.get_by_role("article", name="loss")
+    small = card.bounding_box()["width"]
+    card.hover()
+    card.get_by_role("button", name="Full width").click()
+    assert until(lambda: card.bounding_box()["width"] > 2 * small)
+    assert "loss" in address(shown)
+    shown.go_back()
+    assert until(lambda: "loss" not in shown.evaluate("location.hash"))
+    assert shown.evaluate("location.hash").startswith("#/metrics"), "it is still the same page"
+    assert until(lambda: card.bounding_box()["width"] == small)
+
+
 def test_back_opens_a_folder_that_was_closed(shown: Any) -> None:
     shown.get_by_role("button", name="eval").click()
     assert "shut=eval" in address(shown)
@@ -257,14 +282,18 @@ def test_a_chart_of_few_curves_has_a_legend_and_a_lone_curve_is_solid(shown: Any
     assert plot["y"] + plot["height"] <= legend["y"] + 0.5
 
 
-def test_more_than_eight_curves_have_no_legend(
+def test_up_to_eight_curves_have_a_legend_and_more_have_none(
     tmp_path: Path, board_server: Callable[..., Any], page: Any
 ) -> None:
     for i in range(9):
-        write(tmp_path / f"run{i}", loss=[1.0, float(i)], **({} if i else {"few": [1.0, 2.0]}))
+        eight = {"eight": [1.0, 2.0]} if i < 8 else {}
+        write(tmp_path / f"run{i}", loss=[1.0, float(i)], **eight)
     open_view(page, board_server(tmp_path).url)
     settled(page)
     assert until(lambda: page.evaluate(_CURVES, "loss") == 9)
+    assert until(lambda: page.evaluate(_CURVES, "eight") == 8)
+    names = page.get_by_role("article", name="eight").locator(".chart-legend li")
+    assert names.all_inner_texts() == [f"run{i}" for i in range(8)]
     assert page.locator(".chart-legend").count() == 1
 
 
@@ -329,9 +358,10 @@ def test_the_pointer_shows_name_op_and_shape_of_a_node(
 ) -> None:
     reader = GraphReader(page, board_server(logdir).url)
     state = reader.open("graph")
-    op = next(i for i in state["items"] if i["kind"] == "op")
+    op = next(i for i in state["items"] if i["name"] == "x")
     x, y, w, h = op["rect"]
     page.mouse.move(x + w / 2, y + h / 2)
     canvas = page.locator(".graph-canvas")
     assert until(lambda: (canvas.get_attribute("title") or "").startswith(op["name"]))
-    assert len((canvas.get_attribute("title") or "").split("\n")) >= 2
+    lines = (canvas.get_attribute("title") or "").split("\n")
+    assert lines[:3] == ["x", "Placeholder", "output float [?, 784]"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from browser.axe_rules import serious_violations
 from browser.lasting_page import SIZE as WIDE
 from browser.metrics_view import settled, until
 from browser.pages.test_access import READY, open_page
-from fixtures import graphs, media_logs, traces
+from fixtures import corrupted_logs, graphs, media_logs, traces
 from fixtures.embeddings import write_pytorch_projector
 
 from headrace.formats.event_file import EventFileWriter
@@ -65,6 +66,21 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long_names")
+    for i in range(2):
+        run = folder / "experiments" / f"2026-11-28_resnet50_cosine_schedule_batch_1024_seed_{i}"
+        trace = traces.two_tasks().SerializeToString()
+        traces.write_log(run, {3: trace, 7: trace}, graphs.small(), losses=5)
+        with EventFileWriter(run) as writer:
+            event = Event(wall_time=1.0, step=1)
+            event.summary.value.add(tag="validation/top_5_accuracy_of_" + "class_" * 12)
+            event.summary.value[0].simple_value = 0.5
+            writer.write(event)
+    return folder
+
+
 @pytest.fixture
 def small(page: Any) -> Iterator[Any]:
     page.set_viewport_size(SMALL)
@@ -101,6 +117,36 @@ def test_nothing_is_cut_off_in_half_a_window(
         page.set_viewport_size(WIDE)
 
 
+@pytest.mark.parametrize("name", READY)
+def test_a_page_without_data_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], tmp_path: Path, name: str
+) -> None:
+    small.goto(f"{board_server(tmp_path).url}#/{name}")
+    small.locator("#page :is(h2, p)").first.wait_for()
+    assert until(lambda: small.evaluate("document.documentElement.scrollWidth") == SMALL["width"])
+    assert small.evaluate(CUT) == [] and small.evaluate(_COVERED) == []
+
+
+@pytest.mark.parametrize("name", ["metrics", "graph", "trace"])
+def test_a_page_of_long_names_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], long_names: Path, name: str
+) -> None:
+    open_page(small, board_server(long_names).url, name)
+    assert until(lambda: small.evaluate("document.documentElement.scrollWidth") == SMALL["width"])
+    assert small.evaluate(CUT) == []
+    assert until(lambda: small.evaluate(_COVERED) == [], 3), small.evaluate(_COVERED)
+
+
+@pytest.mark.parametrize("path, heading", [("", "its token"), ("nothing?t=sesame", "no such page")])
+def test_an_error_page_fits_a_small_screen(
+    small: Any, board_server: Callable[..., Any], tmp_path: Path, path: str, heading: str
+) -> None:
+    url = board_server(tmp_path, "--token", "sesame").url.split("?")[0]
+    small.goto(url + path)
+    assert heading in small.locator("h1").inner_text()
+    assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
+
+
 def test_the_problems_page_fits_a_small_screen(
     small: Any, board_server: Callable[..., Any], logdir: Path
 ) -> None:
@@ -108,6 +154,39 @@ def test_the_problems_page_fits_a_small_screen(
     small.locator("#page :is(.problems-list, .all-well)").wait_for()
     assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
     assert small.evaluate(CUT) == []
+
+
+def test_problems_are_paragraphs_on_a_small_screen(
+    small: Any, board_server: Callable[..., Any], tmp_path: Path
+) -> None:
+    records = corrupted_logs.records_of_900()
+    corrupted_logs.write_records(tmp_path / "run", corrupted_logs.flip_payload_byte(records))
+    open_page(small, board_server(tmp_path).url, "problems")
+    assert small.evaluate("document.documentElement.scrollWidth") == SMALL["width"]
+    page = small.locator(".problems-page")
+    assert page.evaluate("(e) => e.scrollWidth <= e.clientWidth"), "nothing lies beside the window"
+    assert small.evaluate(CUT) == [] and small.evaluate(_COVERED) == []
+    what = small.locator(".problems-list tbody th").first.bounding_box()
+    assert what and what["width"] > 300, "the text has the width of the window"
+    number = small.locator(".problems-list tbody td.number:not(:empty)").first.bounding_box()
+    assert number and number["y"] >= what["y"] + what["height"], "numbers stand below it"
+
+
+def test_hyperparameters_are_below_each_other_on_a_small_screen(
+    small: Any, board_server: Callable[..., Any], logdir: Path
+) -> None:
+    open_page(small, board_server(logdir).url, "hparams")
+    names = (".hparams-picture", ".importance", ".session-list")
+    boxes = [small.locator(name).bounding_box() for name in names]
+    for name, box in zip(names, boxes, strict=True):
+        assert box and box["width"] > 350, f"{name} has the width of the window"
+    for above, below in pairwise(boxes):
+        assert above and below and above["y"] + above["height"] <= below["y"]
+    last = small.locator(".session-list tbody tr").last
+    small.mouse.move(SMALL["width"] / 2, boxes[1]["y"] + 20)
+    small.mouse.wheel(0, 5000)
+    room = small.locator("#page").bounding_box()
+    assert until(lambda: last.bounding_box()["y"] < room["y"] + room["height"]), "it scrolls"
 
 
 def test_runs_and_details_are_drawers_on_a_small_screen(
@@ -179,6 +258,22 @@ def test_a_toolbar_is_one_line_on_a_laptop(
         open_page(page, board_server(logdir).url, name)
         bar = page.locator("#page [role=toolbar]").first
         assert bar.bounding_box()["height"] <= 46
+    finally:
+        page.set_viewport_size(WIDE)
+
+
+@pytest.mark.parametrize("name", ["metrics", "graph", "trace"])
+def test_long_names_leave_a_toolbar_in_one_line(
+    page: Any, board_server: Callable[..., Any], long_names: Path, name: str
+) -> None:
+    page.set_viewport_size(LAPTOP)
+    try:
+        open_page(page, board_server(long_names).url, name)
+        bar = page.locator("#page [role=toolbar]").first
+        if name == "graph":
+            bar.get_by_text("Compare with").wait_for()
+        assert bar.bounding_box()["height"] <= 46
+        assert page.evaluate(CUT) == []
     finally:
         page.set_viewport_size(WIDE)
 

@@ -71,5 +71,17 @@ def test_a_busy_thread_is_no_alarm_and_waits_are_folded(
     assert headings[0] == "Time by op"
     assert not any(heading.startswith("Long waits") for heading in headings)
     fold = panel.locator("details", has_text="their thread was busy")
-    assert not fold.get_attribute("open")
+    assert fold.count() == 1 and fold.get_attribute("open") is None
+    assert not fold.locator("li").first.is_visible()
     assert fold.locator(".trace-wait").count() == 0
+    # Nor is anything drawn in the colour of errors.
+    red = page.evaluate(
+        """() => [...document.querySelectorAll('canvas')].map((canvas) => {
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          let n = 0;
+          for (let i = 0; i < data.length; i += 4)
+            if (data[i] > 150 && data[i + 1] < 70 && data[i + 2] < 70) n++;
+          return n;
+        })"""
+    )
+    assert len(red) >= 2 and sum(red) == 0, red

@@ -99,6 +99,19 @@ def test_the_planted_stall_has_an_arrow_and_is_on_the_critical_path(
     assert red > 20
 
 
+def test_long_waits_are_folded_below_the_time_by_op(page: Any, url: str) -> None:
+    open_trace(page, url, "?trun=run&step=3")
+    panel = page.locator(".trace-panel")
+    assert panel.locator("h3").first.inner_text() == "Time by op"
+    fold = panel.locator("details", has_text="Long waits")
+    assert fold.count() == 1 and fold.get_attribute("open") is None
+    wait = fold.locator("li").first
+    assert not wait.is_visible()
+    fold.locator("summary").click()
+    wait.wait_for()
+    assert wait.locator(".trace-wait").inner_text() == "5.00 ms"
+
+
 def test_every_slice_of_every_track_is_drawn_or_counted(page: Any, url: str, planted: Any) -> None:
     shown = open_trace(page, url, "?trun=run&step=3")
     by_lane: dict[int, int] = {}

@@ -7,6 +7,9 @@ import { drawSign, SIGNS } from './draw_sign.ts';
 import { fitText } from './fit_text.ts';
 
 const BOLDER = 1.09; // bold text is wider than measured text by about this factor
+const TITLE_LEFT = 12;
+/** What a title leaves free at the right of an opened group: the sign, and a gap before it. */
+const SIGN_ROOM = 28;
 
 /** The background of an opened group. */
 export function drawGround(brush: Brush, i: number): void {
@@ -66,12 +69,14 @@ export function drawTitle(brush: Brush, i: number): void {
   const [x, y, w, h] = brush.box(i);
   if (30 * k < 10 || w * k < 40 || h * k < 14) return;
   const size = Math.max(12, 9.5 / k);
-  const label = fitText(brush.job.label(item), ((w - 60) * 12) / size, brush.job.textWidth);
+  const room = w - TITLE_LEFT - (k >= SIGNS ? SIGN_ROOM : TITLE_LEFT);
+  const label = fitText(brush.job.label(item), ((room / BOLDER) * 12) / size - 1, brush.job.textWidth);
   if (label === '') return;
   s.globalAlpha = brush.job.itemAlpha?.[i] ?? 1;
   const wide = (brush.job.textWidth(label) * size * BOLDER) / 12;
   const more = k >= 0.6 ? model.opsText(model.size[item]!) : '';
-  const moreWide = more && wide + 70 < w - 40 ? (brush.job.textWidth(more) * 9.5) / 12 + 8 : 0;
+  const moreWanted = more ? (brush.job.textWidth(more) * 9.5) / 12 + 8 : 0;
+  const moreWide = wide + moreWanted <= room ? moreWanted : 0;
   // Lines pass beneath the words.
   s.fillStyle = brush.job.paint.openFill(item, scene.depth[i]!);
   s.beginPath();
@@ -81,11 +86,11 @@ export function drawTitle(brush: Brush, i: number): void {
   s.fillStyle = inks.text;
   s.textAlign = 'left';
   s.textBaseline = 'middle';
-  s.fillText(label, x + 12, y + 15.5);
+  s.fillText(label, x + TITLE_LEFT, y + 15.5);
   if (moreWide > 0) {
     brush.setFont(9.5);
     s.fillStyle = inks.faint;
-    s.fillText(more, x + 12 + wide + 8, y + 16);
+    s.fillText(more, x + TITLE_LEFT + wide + 8, y + 16);
   }
   if (k >= SIGNS) {
     s.fillStyle = brush.job.paint.openFill(item, scene.depth[i]!);

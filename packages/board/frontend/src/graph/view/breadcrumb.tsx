@@ -24,14 +24,17 @@ export function Breadcrumb({ session, stage }: { session: Session; stage: { curr
   };
   return (
     <nav class="g-breadcrumb" aria-label="Where the selection is">
-      {chain.map((group) => (
-        <span key={group}>
-          <button type="button" class="quiet" onClick={() => go(group)}>
-            {group === model.root ? safeText(session.entry.title || 'graph') : safeText(model.labels[group]!)}
-          </button>
-          <span class="g-slash">/</span>
-        </span>
-      ))}
+      {chain.map((group) => {
+        const name = safeText(group === model.root ? session.entry.title || 'graph' : model.labels[group]!);
+        return (
+          <span key={group}>
+            <button type="button" class="quiet" title={name} onClick={() => go(group)}>
+              {name}
+            </button>
+            <span class="g-slash">/</span>
+          </span>
+        );
+      })}
       {selected !== null && <span class="g-here">{safeText(session.label(selected))}</span>}
       {session.unknown.value && (
         <span class="g-quiet-text" role="status">

@@ -8,6 +8,7 @@ const { runs, tags } = await import('../../state/catalogue.ts');
 const query = await import('./scalar_query.ts');
 const { parseStyle, setCardStyle, styleItem, styleOfCard } = await import('../settings/card_style.ts');
 const view = await import('../settings/chart_settings.ts');
+const { styleOf } = await import('../../runs/colours.ts');
 const grouping = await import('../../runs/grouping.ts');
 const { tagsOfPart } = await import('../settings/curve_part.ts');
 
@@ -95,4 +96,19 @@ test('each run has its colour, and where only tags differ each tag has', () => {
   assert.equal(two[0]!.colour, two[2]!.colour);
   assert.notDeepEqual(two[0]!.dash, two[2]!.dash);
   assert.equal(new Set(two.map((c) => c.id)).size, 3);
+});
+
+test('a lone curve is solid, also that of a run whose curve is dashed among others', () => {
+  runs.value = Array.from({ length: 40 }, (_, id) => ({ id, name: `run ${id}`, segments: 1 }) as Run);
+  const dashed = runs.value.filter((run) => styleOf(run.id).dash.length > 0);
+  assert.equal(dashed.length, 20, 'half of forty runs are dashed');
+  const points = { n: 0, drawn: 0, superseded: 0, x: new Float64Array(), y: new Float64Array() };
+  const curve = (run: Run): LoadedCurve => ({ run: run.id, group: null, ...points }) as never;
+  const parts = [{ tag: tag('a', 1), right: false }];
+  const dashes = (shown: Run[]) =>
+    query
+      .styledCurves({ lists: [shown.map(curve)], parts, groups: null }, (id) => `run ${id}`)
+      .map((one) => one.dash.length > 0);
+  assert.deepEqual(dashes(dashed.slice(0, 2)), [true, true]);
+  assert.deepEqual(dashes(dashed.slice(0, 1)), [false]);
 });
