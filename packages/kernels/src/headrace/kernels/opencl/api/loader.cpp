@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "api/drivers.hpp"
+
 namespace hr::cl {
 
 #define HR_CL_DEFINE(name, result, parameters) result(*name) parameters = nullptr;
@@ -22,7 +24,7 @@ std::string last_error() {
 
 // Returns why a library cannot be used, or "". It is never closed: drivers leave threads behind.
 std::string use(const char* path) {
-  void* library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* library = ::dlopen(path, driver_flags());
   if (!library) return last_error();
 #define HR_CL_LOAD(name, result, parameters)                              \
   name = reinterpret_cast<result(*) parameters>(::dlsym(library, #name)); \
@@ -37,6 +39,7 @@ struct Loaded {
   std::string error;
 
   Loaded() {
+    open_drivers();
     const char* chosen = std::getenv("HEADRACE_OPENCL_LIBRARY");
     if (chosen && *chosen) {
       const std::string problem = use(chosen);
