@@ -27,6 +27,15 @@ test('the exact name comes before the names that end with it, and these before l
   assert.equal(found('MatMul')[0], 'layer_2/MatMul');
 });
 
+test('a name that ends with the pattern comes before a shorter one that only contains it', () => {
+  const names = ['conv1x', 'conv', 'first_block/my_conv', 'a_conv_b'];
+  const { found: order } = bestMatches(names, 'conv', 0, 10);
+  assert.deepEqual(
+    order.map((v) => names[v]),
+    ['conv', 'first_block/my_conv', 'conv1x', 'a_conv_b'],
+  );
+});
+
 test('alternatives of a pattern are exact one by one', () => {
   assert.deepEqual(found('layer_2|MatMul', 3), ['layer_2', 'layer_2/MatMul', 'tower/layer_2/MatMul']);
 });
