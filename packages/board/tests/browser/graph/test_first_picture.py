@@ -202,6 +202,44 @@ def test_the_graph_page_of_a_keras_log_shows_the_layers_and_finds_modules_again(
     assert (layer["name"], layer["kind"]) == ("mixed3", "op")
 
 
+def test_legend_and_card_count_each_convolution_once(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    """Keras wraps each of the 94 convolutions in a scope of the same structure."""
+    write_graph(
+        tmp_path / "ops", GraphDef.FromString(known_networks.data_of("keras_inception_v3_ops"))
+    )
+    reader = GraphReader(page, board_server(tmp_path).url)
+    reader.open("ops")
+    box = page.get_by_role("searchbox")
+    for name in ("inception_v3_1/conv2d_93_1/convolution", "inception_v3_1/conv2d_93_1"):
+        box.fill(f"^{name}$")
+        page.locator(".g-search-found").wait_for()
+        box.press("Enter")
+        state = reader.settled(lambda s: s["selected"] is not None)
+        (chosen,) = [item for item in state["items"] if item["id"] == state["selected"]]
+        assert chosen["name"] == name and chosen["kind"] != "op"
+        card = page.locator(".graph-inspector")
+        card.get_by_text("94 groups are exactly alike").wait_for()
+        assert card.get_by_role("heading", name="Structure").inner_text() == "Structure 94"
+    row = page.locator(".g-legend-row", has_text="convolution")
+    assert row.all_inner_texts() == ["convolution\n×94"]
+
+
+def test_what_pytorch_leaves_out_of_a_graph_is_a_note_on_it(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    write_graph(tmp_path / "net", GraphDef.FromString(known_networks.data_of("torch_resnet50")))
+    reader = GraphReader(page, board_server(tmp_path).url)
+    reader.open("net")
+    notes = page.locator(".graph-inspector section", has_text="PyTorch's graph writer leaves out")
+    notes.wait_for()
+    assert notes.get_by_role("heading").inner_text() == "Notes"
+    headings = page.locator(".graph-inspector").get_by_role("heading").all_inner_texts()
+    assert "Problems" not in headings
+    assert page.get_by_role("link", name="Problems").locator(".count").count() == 0
+
+
 def test_a_damaged_first_graph_does_not_hide_the_others(
     page: Any, board_server: Any, tmp_path: Path
 ) -> None:
