@@ -257,15 +257,17 @@ def test_a_chart_of_few_curves_has_a_legend_and_a_lone_curve_is_solid(shown: Any
     assert plot["y"] + plot["height"] <= legend["y"] + 0.5
 
 
-def test_more_than_eight_curves_have_no_legend(
+def test_eight_curves_have_a_legend_and_nine_have_none(
     tmp_path: Path, board_server: Callable[..., Any], page: Any
 ) -> None:
     for i in range(9):
-        write(tmp_path / f"run{i}", loss=[1.0, float(i)], **({} if i else {"few": [1.0, 2.0]}))
+        write(tmp_path / f"run{i}", nine=[1.0, float(i)], **({"eight": [1.0, 2.0]} if i else {}))
     open_view(page, board_server(tmp_path).url)
     settled(page)
-    assert until(lambda: page.evaluate(_CURVES, "loss") == 9)
-    assert page.locator(".chart-legend").count() == 1
+    assert until(lambda: page.evaluate(_CURVES, "nine") == 9)
+    assert until(lambda: page.evaluate(_CURVES, "eight") == 8)
+    names = page.locator(".chart-legend").all_inner_texts()
+    assert [text.split() for text in names] == [[f"run{i}" for i in range(1, 9)]]
 
 
 def test_superseded_points_are_explained_on_the_card(
