@@ -8,9 +8,21 @@ from typing import Any
 import pytest
 from browser.trace.test_trace_page import READY, open_trace, until
 from fixtures.trace_files import write_trace_files
-from fixtures.traces import node_stats, write_log
+from fixtures.traces import node_stats, planted_trace, write_log
 
 from headrace.formats.proto import run_pb2
+
+# Pixels in the colour of errors, on the overview and on the lanes.
+RED_PIXELS = """
+() => ['.trace-overview', '.trace-canvas'].map((which) => {
+  const canvas = document.querySelector(which)
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+  let n = 0
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i] > 150 && data[i + 1] < 70 && data[i + 2] < 70) n++
+  return n
+})
+"""
 
 
 @pytest.fixture(scope="module")
@@ -71,5 +83,20 @@ def test_a_busy_thread_is_no_alarm_and_waits_are_folded(
     assert headings[0] == "Time by op"
     assert not any(heading.startswith("Long waits") for heading in headings)
     fold = panel.locator("details", has_text="their thread was busy")
-    assert not fold.get_attribute("open")
+    assert fold.evaluate("element => element.open") is False
     assert fold.locator(".trace-wait").count() == 0
+    assert page.evaluate(RED_PIXELS) == [0, 0]
+
+
+def test_a_wait_for_a_tensor_is_red_and_folded_below_the_time_by_op(
+    page: Any, board_server: Any, tmp_path: Path
+) -> None:
+    write_log(tmp_path / "r", {1: planted_trace(4_000).metadata})
+    open_trace(page, board_server(tmp_path).url)
+    panel = page.locator(".trace-panel")
+    headings = [text.split()[0] for text in panel.locator("h3").all_inner_texts()]
+    assert headings[:3] == ["Time", "Critical", "Long"]
+    fold = panel.locator("details", has_text="Long waits")
+    assert fold.evaluate("element => element.open") is False
+    assert fold.locator(".trace-wait").count() >= 1
+    assert min(page.evaluate(RED_PIXELS)) > 0
