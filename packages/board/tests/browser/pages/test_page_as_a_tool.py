@@ -281,6 +281,23 @@ def test_a_chart_of_few_curves_has_a_legend_and_a_lone_curve_is_solid(shown: Any
     assert plot["y"] + plot["height"] <= legend["y"] + 0.5
 
 
+def test_a_lone_curve_is_solid_also_where_its_run_is_dashed(
+    tmp_path: Path, board_server: Callable[..., Any], page: Any
+) -> None:
+    for i in range(22):  # twenty runs have colours of their own, further ones a dash
+        write(tmp_path / f"run{i:02d}", **{f"only_run{i:02d}": [1.0, 2.0]})
+    open_view(page, board_server(tmp_path).url)
+    settled(page)
+    dashed = page.locator(".run-row:has(.swatch-button [stroke-dasharray]) .row-name")
+    assert until(lambda: dashed.count() == 2)
+    for name in dashed.all_inner_texts():
+        page.get_by_label("Filter tags").fill(f"only_{name}")
+        assert until(lambda: cards(page) == [f"only_{name}"])  # noqa: B023
+        legend = page.get_by_role("article", name=f"only_{name}").locator(".chart-legend")
+        assert legend.all_inner_texts() == [name]
+        assert legend.locator("line").get_attribute("stroke-dasharray") is None
+
+
 def test_eight_curves_have_a_legend_and_nine_have_none(
     tmp_path: Path, board_server: Callable[..., Any], page: Any
 ) -> None:
