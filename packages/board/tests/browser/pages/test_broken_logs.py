@@ -9,7 +9,7 @@ from typing import Any
 
 from browser.pages.test_access import READY, open_page
 from fixtures import event_logs, graphs, media_logs, traces
-from fixtures.embeddings import write_pytorch_projector
+from fixtures.embeddings import write_meshes, write_pytorch_projector
 from graph_reader import write_graph
 
 from headrace.formats.event_file import EventFileWriter
@@ -83,6 +83,7 @@ def test_the_run_of_the_log_folder_itself_has_its_name(
     traces.write_log(folder, {3: traces.two_tasks().SerializeToString()})
     write_graph(folder, graphs.small())
     write_pytorch_projector(folder, rows=60, dims=4)
+    write_meshes(folder)
     url = board_server(folder).url
     page.goto(url)
     page.locator(".row-name", has_text="mnist").wait_for()
@@ -91,14 +92,23 @@ def test_the_run_of_the_log_folder_itself_has_its_name(
     page.keyboard.press("End")
     page.keyboard.press("i")
     page.get_by_role("complementary", name="Details").get_by_text("last event").wait_for()
+
+    def no_dot_is_a_name() -> None:
+        texts = page.evaluate(TEXTS)
+        assert [text for text in texts if re.search(r"(^|[\s,(])\.($|[,):])", text)] == []
+
     for name in READY:
         if name == "problems":
             page.goto(f"{url}#/problems")
             page.locator("tr[data-kind=nan]").wait_for()
         else:
             open_page(page, url, name)
-        dots = [text for text in page.evaluate(TEXTS) if re.search(r"(^|[\s,(])\.($|[,):])", text)]
-        assert dots == [], name
+        no_dot_is_a_name()
+    # The card of a mesh has the run in its title.
+    page.goto(f"{url}#/metrics?q=torus")
+    page.get_by_role("article", name="torus, mnist").wait_for()
+    page.get_by_role("application", name="torus, mnist").wait_for()
+    no_dot_is_a_name()
 
 
 def test_a_deleted_log_folder_says_so(page: Any, board_server: Any, tmp_path: Path) -> None:
