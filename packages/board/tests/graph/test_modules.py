@@ -112,14 +112,22 @@ def test_a_module_holds_motifs_and_keeps_its_branches() -> None:
     assert ops == ["Conv2D", "BatchNormalization", "Activation(relu)"]
 
 
-def test_each_convolution_counts_once() -> None:
-    analysis = analysis_of("keras_inception_v3")
+@pytest.mark.parametrize(
+    ("network", "title", "wrappers"),
+    [("keras_inception_v3", "conv2d", 0), ("keras_inception_v3_ops", "convolution", 94)],
+)
+def test_each_convolution_counts_once(network: str, title: str, wrappers: int) -> None:
+    """A scope with one child has its structure, and is no further occurrence of it."""
+    analysis = analysis_of(network)
     header, columns = analysis.header_and_columns()
     tree = analysis.tree
-    family = next(f for f in header["families"] if f["title"].startswith("conv2d"))
+    family = next(f for f in header["families"] if f["title"].startswith(title))
     inner = np.diff(tree.first_child) != 1
-    of_groups = columns["family"][tree.n_ops :]
-    assert int((inner & (of_groups == family["id"])).sum()) == 94
+    of_family = columns["family"][tree.n_ops :] == family["id"]
+    assert int((inner & of_family).sum()) == 94
+    assert int((~inner & of_family).sum()) == wrappers
+    templates = [t for t in header["templates"] if t["family"] == family["id"]]
+    assert sum(template["groups"] for template in templates) == 94
 
 
 @pytest.mark.parametrize("network", known_networks.names())

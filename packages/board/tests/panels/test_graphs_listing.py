@@ -111,6 +111,13 @@ def test_a_run_that_is_called_like_the_graph_of_another_does_not_take_its_title(
     assert len(GraphsClient(tmp_path).graphs()) == 5
 
 
+def test_a_graph_of_the_log_folder_itself_is_called_like_the_folder(tmp_path: Path) -> None:
+    write(tmp_path / "mnist", graph_event("a"), graph_event("b", step=5), traced_event(7))
+    rows = GraphsClient(tmp_path / "mnist").graphs()
+    assert list(rows) == ["graph/0/.", "graph/5/.", "trace/7/step%207/."]
+    assert [row["title"] for row in rows.values()] == ["mnist", "mnist (step 5)", "mnist step 7"]
+
+
 @pytest.mark.parametrize("as_summary", [False, True])
 def test_listing_reads_little_of_the_traces_and_finds_their_graphs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_summary: bool

@@ -153,6 +153,14 @@ def test_the_first_nan_and_a_clock_that_goes_back_are_reported(tmp_path: Path) -
     assert clock.text == "the writer's clock went back by 3599 s before step 50 of loss"
 
 
+def test_a_broken_clock_is_reported_in_few_digits(tmp_path: Path) -> None:
+    with EventFileWriter(tmp_path / "r") as writer:
+        for step, wall in enumerate((event_logs.WALL, 1e300, event_logs.WALL + 2)):
+            writer.write(event_logs.simple_event(step, wall, [("loss", 1.0)]))
+    (clock,) = problems(load(tmp_path), "clock_jump")
+    assert clock.text == "the writer's clock went back by 1e+300 s before step 2 of loss"
+
+
 def test_two_files_that_grow_at_once_with_one_tag_are_reported(tmp_path: Path) -> None:
     a, b = EventFileWriter(tmp_path / "r", ".a"), EventFileWriter(tmp_path / "r", ".b")
     for step in range(10):

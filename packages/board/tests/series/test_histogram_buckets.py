@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.board.summaries.histogram_buckets import (
@@ -124,13 +124,17 @@ def test_a_value_that_is_not_a_histogram_is_none(table: np.ndarray) -> None:
 NUMBERS = st.floats() | st.sampled_from([1.8e308 - 2e292, -1.7e308, 0.0, 1.0])
 
 
+# Buckets that overlap: a narrow one far from the edges, and two of no width that halves.
+@example([(-9e307, 0.0, 1.0), (-0.5, 0.0, 1.0)], 1)
+@example([(0.0, 5e-324, 1.0), (0.0, 5e-324, 2.0)], 2)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), max_size=8), st.integers(1, 5))
 def test_any_numbers_give_finite_counts_without_a_warning(rows: list, bins: int) -> None:
     got = tensor_buckets(make_tensor_proto(np.array(rows, float).reshape(-1, 3)))
     assert got is not None
     edges = shared_edges([got], bins)
     assert len(edges) == bins + 1
-    assert rebinned(got, edges).shape == (bins,)
+    counts = rebinned(got, edges)
+    assert counts.shape == (bins,) and np.isfinite(counts).all()
     assert percentiles(got).shape == (len(PERCENTILES),)
 
 

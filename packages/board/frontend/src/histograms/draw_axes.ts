@@ -67,8 +67,10 @@ function stepTicks(scene: Scene, count: number): number[] {
 function stepWord(scene: Scene, at: number): string {
   if (scene.view.axis === 'step') return prefixedNumber(at);
   if (scene.view.axis === 'relative') return shortDuration(at);
-  const [day, time] = wallTime(at).split(' ');
-  return scene.to - scene.from > 2 * 86400 ? day!.slice(5) : time!;
+  const text = wallTime(at);
+  const [day, time] = text.split(' ');
+  if (day === undefined || time === undefined) return text; // a number, of a broken clock
+  return scene.to - scene.from > 2 * 86400 ? day.slice(5) : time;
 }
 
 function countTicks(scene: Scene): number[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exactWallTime, wallTime } from './dates.ts';
+import { exactWallTime, localDate, wallTime } from './dates.ts';
 
 test('a wall time is in the time zone of the reader', () => {
   const before = process.env.TZ;
@@ -13,4 +13,9 @@ test('a wall time is in the time zone of the reader', () => {
     if (before === undefined) delete process.env.TZ;
     else process.env.TZ = before;
   }
+});
+
+test('the wall time of a broken clock has few digits and is no invalid date', () => {
+  for (const text of [wallTime, exactWallTime, localDate].map((write) => write(1e300)))
+    assert.equal(text, '1e300');
 });

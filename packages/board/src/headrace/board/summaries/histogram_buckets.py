@@ -127,7 +127,10 @@ def rebinned(histogram: Buckets, edges: np.ndarray) -> np.ndarray:
     for begin in range(0, len(left), rows):
         part = slice(begin, begin + rows)
         l, r, c = left[part, None], right[part, None], count[part, None]  # noqa: E741
-        share = np.clip((edges / 2 - l / 2) / (r / 2 - l / 2), 0.0, 1.0)  # r - l could overflow
+        with np.errstate(over="ignore"):  # shares that overflow are clipped
+            scale = np.where(np.isfinite(r - l), 1.0, 0.5)
+            share = (edges * scale - l * scale) / (r * scale - l * scale)
+        share = np.clip(share, 0.0, 1.0)
         counts += np.diff(share * c, axis=1).sum(axis=0)
     return counts
 

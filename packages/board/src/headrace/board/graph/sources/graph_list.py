@@ -13,6 +13,7 @@ import numpy as np
 from headrace.board.graph.sources import keras_model
 from headrace.board.graph.sources.record_view import holds_graphs
 from headrace.board.store.blob_series import BlobRows, BlobSeries
+from headrace.board.store.run import Run
 from headrace.formats.errors import DataLossError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class GraphList:
         about = ["meta graph"] if kind == "meta_graph" else []
         run = series.run
         return [
-            self._entry(rows, at, run.id, kind, group, run.name, run.name, about)
+            self._entry(rows, at, run.id, kind, group, run.name, self._title_of(run), about)
             for at in oldest_and_newest(len(rows))
         ]
 
@@ -112,7 +113,7 @@ class GraphList:
         about = ["Keras model"] if tag == "keras" else [f"Keras model {tag}"]
         name = f"{quote(tag, safe='')}/{run.name}"
         return [
-            self._entry(rows, at, run.id, "keras_model", "keras", name, run.name, about)
+            self._entry(rows, at, run.id, "keras_model", "keras", name, self._title_of(run), about)
             for at in oldest_and_newest(len(rows))
         ]
 
@@ -132,11 +133,15 @@ class GraphList:
                 continue
             run, tag = series.run, series.tag.name
             name = f"{quote(tag, safe='')}/{run.name}"
-            title = f"{run.name} {tag}"
+            title = f"{self._title_of(run)} {tag}"
             result.append(
                 self._entry(rows, at, run.id, "run_metadata", "trace", name, title, [])
             )  # fmt: skip
         return result
+
+    def _title_of(self, run: Run) -> str:
+        """Returns the name of a run; of the log folder's own run, ".", that of the folder."""
+        return self._board.name or run.name if run.name == "." else run.name
 
     def _entry(
         self,
