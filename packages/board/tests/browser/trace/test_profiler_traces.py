@@ -8,21 +8,9 @@ from typing import Any
 import pytest
 from browser.trace.test_trace_page import READY, open_trace, until
 from fixtures.trace_files import write_trace_files
-from fixtures.traces import node_stats, planted_trace, write_log
+from fixtures.traces import node_stats, write_log
 
 from headrace.formats.proto import run_pb2
-
-# Pixels in the colour of errors, on the overview and on the lanes.
-RED_PIXELS = """
-() => ['.trace-overview', '.trace-canvas'].map((which) => {
-  const canvas = document.querySelector(which)
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-  let n = 0
-  for (let i = 0; i < data.length; i += 4)
-    if (data[i] > 150 && data[i + 1] < 70 && data[i + 2] < 70) n++
-  return n
-})
-"""
 
 
 @pytest.fixture(scope="module")
