@@ -19,6 +19,7 @@ _NO_KERNEL = (
     "only supports",
     "not supported",
     "No WhereOp available",
+    "cannot be converted to a boolean",
 )
 
 

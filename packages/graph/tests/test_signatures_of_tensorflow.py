@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from typing import Any
 
 import pytest
@@ -19,7 +20,10 @@ NOT_IN_TENSORFLOW = {
     "erfinv": "TensorFlow has it in tf.math, later than 1.x",
     "ndtri": "TensorFlow has it in tf.math, later than 1.x",
     "get_all_collection_keys": "a method of Graph there",
+    "train.AsyncCheckpointSaverHook": "ours",
+    "train.AsyncSaver": "ours",
     "train.CheckpointState": "the message; TensorFlow keeps it inside",
+    "version.PACKAGE_VERSION": "ours",
 }
 NOT_IN_TENSORFLOW.update(
     (name, "a type for annotations; TensorFlow 1.x has none")
@@ -41,7 +45,10 @@ MADE_INSIDE = {
     "DType", "dtypes.DType", "Operation", "Tensor", "IndexedSlicesSpec", "train.Optimizer"
 }  # fmt: skip
 # Classes in TensorFlow that are functions here, or the reverse.
-OTHER_KIND = {"init_scope", "variable_creator_scope"}
+OTHER_KIND = {"init_scope", "variable_creator_scope"} | {
+    f"keras.initializers.{name}"
+    for name in ("he_normal", "he_uniform", "lecun_normal", "lecun_uniform")
+}
 # name, or "*" -> arguments added to TensorFlow after 1.15.
 NEWER: dict[str, set[str]] = {
     "*": {"layout", "bad_indices_policy", "allow_fast_lookup", "alg"},
@@ -49,6 +56,15 @@ NEWER: dict[str, set[str]] = {
         "sorted_input",
         "canonicalized_coordinates",
         "tile_size",
+    },
+    "keras.initializers.deserialize": {"use_legacy_format"},
+    "keras.initializers.serialize": {"use_legacy_format"},
+    "map_fn": {"fn_output_signature"},
+    "train.CheckpointManager": {
+        "step_counter",
+        "checkpoint_interval",
+        "init_fn",
+        "last_checkpoint_step",
     },
     "linspace": {"axis"},
     "lin_space": {"axis"},
@@ -88,6 +104,7 @@ DELIBERATE = {
     "lookup.StaticVocabularyTable": "TensorFlow's metaclass shows *args and **kwargs",
     "lookup.experimental.DenseHashTable": "TensorFlow's metaclass shows *args and **kwargs",
     "lookup.experimental.MutableHashTable": "TensorFlow's metaclass shows *args and **kwargs",
+    "py_function": "TensorFlow 2 gives the three that are needed the default None",
     "shape": "out_type is int32 as in 1.x; TensorFlow 2 reads a flag of the process",
     "size": "out_type is int32 as in 1.x; TensorFlow 2 reads a flag of the process",
     "sparse.split": "TensorFlow's first default is an object of its own that means: by name",
@@ -120,6 +137,8 @@ def _parameters(function: Any) -> list[tuple[str, Any]] | None:
 
 
 def _theirs(name: str) -> Any:
+    # TensorFlow 1.x's Keras is not Keras 3.
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     import tensorflow.compat.v1 as tf
 
     found: Any = tf
@@ -162,6 +181,7 @@ NEWER_IN_METHODS = {
     "experimental_image_format",
     "experimental_image_writer_options",
     "relative_tolerance",
+    "check_interval",
 }
 # class.method -> reason of the difference.
 DELIBERATE_METHODS = {
@@ -169,6 +189,9 @@ DELIBERATE_METHODS = {
     "SparseTensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
     "TensorSpec.is_compatible_with": "TensorFlow 2 renamed its argument",
     "lookup.experimental.MutableHashTable.lookup": "1.x has no dynamic_default_values",
+    "train.Checkpoint.save": "1.x has no options",
+    "train.Checkpoint.write": "1.x has no options",
+    "train.CheckpointManager.save": "1.x has no options",
     "saved_model.Builder.add_meta_graph": "ours also takes assets_list, as 1.x did",
     "saved_model.Builder.add_meta_graph_and_variables": "ours takes assets_list, as 1.x did",
     "test.TestCase.assertDictEqual": "unittest's",

@@ -40,7 +40,7 @@ class Case:
       smooth: whether the op is differentiable around the inputs, so that its gradient may be
         compared with differences.
       exact: whether two right kernels give the same values (False for random ops).
-      in_tensorflow: False where TensorFlow's CPU kernels reject what ours do.
+      in_tensorflow: False where TensorFlow's CPU kernels reject what ours do, or are wrong.
       undefined: outputs whose values mean nothing.
       flat_outputs: outputs through which, by TensorFlow's rule, no gradient flows back.
     """

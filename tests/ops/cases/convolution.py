@@ -30,7 +30,8 @@ _CONV2D = [
     ((1, 4, 4, 6), (3, 3, 2, 9), {"strides": [1] * 4, "padding": "SAME"}),
 ]
 CASES = [
-    Case("Conv2D", (real(*x), real(*f)), attrs, dtypes=(*_FLOATS, "int32"))
+    # TensorFlow 2.21 gives an empty batch the channels of the input.
+    Case("Conv2D", (real(*x), real(*f)), attrs, dtypes=(*_FLOATS, "int32"), in_tensorflow=x[0] > 0)
     for x, f, attrs in _CONV2D
 ]
 CASES += [
