@@ -1,7 +1,8 @@
 """Why nodes run where they do, and the expected against the measured times: a message, a text and a
 command.
 
-Modules: passes/placement_report, session/placement_text, session/explain_placement.
+Modules: passes/placement_report, session/placement_metadata, session/placement_text,
+session/explain_placement.
 """
 
 from __future__ import annotations
