@@ -63,6 +63,14 @@ def test_a_closed_session_or_a_failure_leaves_the_report_out(caplog):
     step = ReportedStep(Step(), lambda: None, Costs())
     assert not RunMetadata.FromString(step.run([], TRACED)[1]).HasField("placement")
 
+    def failing():
+        raise RuntimeError("no plan")
+
+    with caplog.at_level(logging.WARNING, "headrace.runtime"):
+        results, metadata = ReportedStep(Step(), failing, Costs()).run([3], TRACED)
+    assert results == [3] and not RunMetadata.FromString(metadata).HasField("placement")
+    assert "no report of the placement: no plan" in caplog.text
+
     class Failing(Costs):
         def note_measured(self, report):
             raise ValueError("broken")
