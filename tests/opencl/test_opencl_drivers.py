@@ -1,4 +1,4 @@
-"""Drivers bring LLVM, and work beside libraries that give all names of theirs to the process.
+"""Drivers link LLVM, and work beside a library that exports the symbols of another LLVM globally.
 
 TensorFlow is such a library: after its import the first session crashed where PoCL is installed.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from opencl_children import Run, run_child
 
-# Names of LLVM that drivers bind to, as in TensorFlow's libraries.
+# Symbols of LLVM that drivers bind to, as in TensorFlow's libraries.
 OTHER_LLVM = """
 #include <stdlib.h>
 void _ZN4llvm2cl6Option11addArgumentEv(void) { abort(); }
@@ -34,7 +34,7 @@ def square(n):
 
 @pytest.fixture(scope="module")
 def other_llvm(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a library with some of LLVM's names, which abort."""
+    """The path of a library with some of LLVM's functions, which abort."""
     folder = tmp_path_factory.mktemp("llvm")
     (folder / "llvm.c").write_text(OTHER_LLVM)
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()
@@ -59,10 +59,7 @@ def test_a_device_works_beside_another_llvm(
 def test_a_device_works_beside_tensorflow(
     run: Run, tmp_path: Path, tensorflow_is_first: bool
 ) -> None:
-    steps = [
-        "import tensorflow as tf",
-        "square(5)",
-    ]
+    steps = ["import tensorflow as tf", "square(5)"]
     compiled = "tf.function(lambda x: tf.reduce_sum(tf.sin(x)), jit_compile=True)(tf.ones([7]))"
     order = steps if tensorflow_is_first else steps[::-1]
     script = "\n".join([SQUARE, *order, compiled, "square(70)", compiled])

@@ -1,6 +1,6 @@
-// Drivers bring a compiler. Where a library with one of its own has put all its names into the
-// process, as TensorFlow puts those of its LLVM, a driver that the loader opens binds to them, and
-// crashes when it starts, or at its first program if that library came later.
+// Drivers link LLVM. Where another library has loaded an LLVM of its own with RTLD_GLOBAL, as
+// TensorFlow does, a driver that the loader opens binds to those symbols, and crashes when it
+// starts, or at its first program if that library came later.
 #include "api/drivers.hpp"
 
 #include <dlfcn.h>
@@ -53,7 +53,7 @@ std::vector<std::string> libraries() {
 }  // namespace
 
 int driver_flags() {
-  int flags = RTLD_NOW | RTLD_LOCAL;  // later nothing is bound any more
+  int flags = RTLD_NOW | RTLD_LOCAL;  // no symbol is bound later
 #ifdef RTLD_DEEPBIND
   // Only where it is needed: sanitizers and other allocators of the process would be passed over.
   if (::dlsym(RTLD_DEFAULT, kOfLlvm)) flags |= RTLD_DEEPBIND;

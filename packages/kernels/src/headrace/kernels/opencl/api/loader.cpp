@@ -39,7 +39,6 @@ struct Loaded {
   std::string error;
 
   Loaded() {
-    open_drivers();
     const char* chosen = std::getenv("HEADRACE_OPENCL_LIBRARY");
     if (chosen && *chosen) {
       const std::string problem = use(chosen);
@@ -49,6 +48,7 @@ struct Loaded {
                 ": name an OpenCL loader or driver, or unset it";
       return;
     }
+    open_drivers();  // a chosen library stands alone: another driver may be what does not work
 #ifdef __APPLE__
     found = use("/System/Library/Frameworks/OpenCL.framework/OpenCL").empty();
 #else
