@@ -18,8 +18,9 @@ BOARD = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BOARD / "tests" / "browser"), str(BOARD / "tests")]
 
 from browser.lasting_page import SIZE  # noqa: E402
-from conftest import CHROMIUM, BoardProcess  # noqa: E402
 from fixtures.media_logs import write_pictures  # noqa: E402
+
+from conftest import CHROMIUM, BoardProcess  # noqa: E402
 
 IMAGES = 5000
 STEPS = 200
