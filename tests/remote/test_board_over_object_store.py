@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from object_store import ObjectStore
 
 from headrace.board.board import Board
+from headrace.board.reading.places import remote_mirror
 from headrace.board.reading.places.remote_mirror import RemoteMirror
 from headrace.board.store.problems import Problems
 from headrace.formats.event_file import EventFileWriter
@@ -131,5 +135,56 @@ def test_an_object_that_is_deleted_while_it_is_fetched_leaves_the_others(
         mirror.sync()
         left = [path.parent.name for path in Path(mirror.folder).rglob("events*")]
         assert left == ["b"] and problems.list() == []
+    finally:
+        mirror.stop()
+
+
+def test_a_copy_leaves_room_on_the_disk(
+    client: Any, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = bucket.removeprefix("s3://")
+    sizes = {run: len(log(tmp_path / run, steps)) for run, steps in (("a", 2000), ("b", 20))}
+    for run in "ab":
+        data = next((tmp_path / run).iterdir()).read_bytes()
+        client.put_object(Bucket=logs, Key=f"{run}/events.out.tfevents.1.host", Body=data)
+    problems = Problems()
+    mirror = RemoteMirror(bucket, problems)
+    free = (1 << 30) + sizes["b"]  # the larger file does not fit
+    monkeypatch.setattr(remote_mirror.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+
+    def copied() -> list[str]:
+        return sorted(path.parent.name for path in Path(mirror.folder).rglob("events*"))
+
+    try:
+        mirror.sync()
+        assert copied() == ["b"]
+        (problem,) = problems.list()
+        assert problem.kind == "no_room" and problem.text.startswith("1 files of s3://")
+        free += sizes["a"]
+        mirror.sync()
+        assert copied() == ["a", "b"] and problems.list() == []
+    finally:
+        mirror.stop()
+
+
+def test_a_disk_that_others_fill_is_a_problem_of_the_disk(
+    client: Any, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = bucket.removeprefix("s3://")
+    client.put_object(Bucket=logs, Key="a/events.out.tfevents.1.host", Body=log(tmp_path / "a", 20))
+    problems = Problems()
+    mirror = RemoteMirror(bucket, problems)
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(mirror, "_fetch", full)
+            mirror.sync()
+        assert [problem.kind for problem in problems.list()] == ["no_room"]
+        assert not list(Path(mirror.folder).rglob("*.part"))
+        mirror.sync()
+        assert problems.list() == [] and list(Path(mirror.folder).rglob("events*"))
     finally:
         mirror.stop()

@@ -16,6 +16,7 @@ const WORDS: Record<string, Words> = {
   torn: { title: 'Unfinished record', advice: 'Usual after a crash, or while a writer works.' },
   unreadable: { title: 'Cannot be opened', advice: 'Check the permissions of the file.' },
   unreachable: { title: 'Store does not respond', advice: 'What was read stays; the board keeps trying.' },
+  no_room: { title: 'Disk full', advice: 'Files that are copied already are still read.' },
   missing_logdir: { title: 'Missing folder', advice: 'The board reads it as soon as it exists.' },
   tag_limit: { title: 'Too many tags', advice: 'Tags beyond the limit are not read.' },
   duplicate_writers: { title: 'Two writers at once', advice: 'Give each process its own folder.' },

@@ -6,6 +6,8 @@ byte is fetched once.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import logging
 import os
 import shutil
@@ -25,6 +27,7 @@ _LONGEST_WAIT_S = 30.0
 _BLOCK = 8 << 20
 _MARK_BYTES = 64
 _LONGEST_STOP_S = 5.0
+_LEAVE_FREE = 1 << 30  # bytes of the disk, for other programs
 
 _log = logging.getLogger(__name__)
 
@@ -102,18 +105,44 @@ class RemoteMirror:
         except FileNotFoundError:
             found = {}  # an empty bucket, or a folder that does not exist yet
         there = set()
+        left_out: list[int] = []  # sizes of files without room on the disk
         for path, info in sorted(found.items()):
             name = self._name_of(path)
             if name is None or info.get("size") is None:
                 continue
-            try:
-                self._take(name, path, int(info["size"]), _token(info))
-            except FileNotFoundError:
-                continue  # deleted since the store listed it
+            size = int(info["size"])
             there.add(name)
+            try:
+                if self._has_room(name, size):
+                    self._take(name, path, size, _token(info))
+                else:
+                    left_out.append(size)
+            except FileNotFoundError:
+                there.discard(name)  # deleted since the store listed it
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                left_out.append(size)  # other programs filled the disk meanwhile
             if self._stopping.is_set():
                 return
         self._remove_all_but(there)
+        self._report_room(left_out)
+
+    def _has_room(self, name: str, size: int) -> bool:
+        known = self._copied.get(name)
+        gain = size if known is None else size - known.size
+        return gain <= 0 or shutil.disk_usage(self.folder).free - gain >= _LEAVE_FREE
+
+    def _report_room(self, left_out: list[int]) -> None:
+        if not left_out:
+            self._problems.remove("no_room", subject=self._url)
+            return
+        text = (
+            f"{len(left_out)} files of {self._url} ({sum(left_out) / 1e9:.1f} GB) are not copied,"
+            f" or not to their end: {tempfile.gettempdir()} would have less than"
+            f" {_LEAVE_FREE / 1e9:.1f} GB free. Start the board with TMPDIR on a larger disk"
+        )
+        self._problems.put("no_room", WARNING, text=text, subject=self._url)
 
     def _name_of(self, path: str) -> str | None:
         """Returns the name of a log file below the URL, None for any other file."""
@@ -136,9 +165,14 @@ class RemoteMirror:
         os.makedirs(os.path.dirname(local), exist_ok=True)
         # Under a name that the walk does not take for a log: readers see whole files only.
         part = os.path.join(os.path.dirname(local), f".{hash(name) & 0xFFFFFFFF:x}.part")
-        with open(part, "wb") as to:
-            fetched = self._fetch(to, path, 0, size)
-        os.replace(part, local)
+        try:
+            with open(part, "wb") as to:
+                fetched = self._fetch(to, path, 0, size)
+            os.replace(part, local)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
         self._copied[name] = _Copied(fetched, token)
 
     def _append(self, local: str, path: str, old: int, size: int) -> bool:
