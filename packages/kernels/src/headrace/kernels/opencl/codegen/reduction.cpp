@@ -52,10 +52,10 @@ bool is_wide(const Runs& runs) {
   return std::max(end, runs.results()) * 2 >= int64_t(1) << 31;
 }
 
+// `wide`: whether sizes and positions have 64 bits, which all stages of a reduction decide alike.
 std::string add_stage(Device& device, const Folding& folding, const Runs& runs, const Split& split,
-                      int64_t folded, ReductionStages* stages) {
+                      int64_t folded, bool wide, ReductionStages* stages) {
   const Traits& traits = device.traits;
-  const bool wide = traits.is_cpu || is_wide(runs);
   const int64_t elements = runs.folded() / split.segments;
   const int64_t group = elements <= 16 ? 1 : elements <= 512 ? 32 : kGpuGroup;
   ReductionStage stage{};
@@ -171,7 +171,9 @@ Runs runs_of(int32_t rank, const int64_t* dims, const bool* reduced) {
 std::string plan_stages(Device& device, const Folding& folding, const Runs& runs,
                         int64_t workspace_begin, ReductionStages* stages) {
   const Split split = split_of(device.traits, runs);
-  if (split.segments == 1) return add_stage(device, folding, runs, split, runs.folded(), stages);
+  const int64_t folded = runs.folded();
+  const bool wide = device.traits.is_cpu || is_wide(runs) || folded > INT32_MAX;
+  if (split.segments == 1) return add_stage(device, folding, runs, split, folded, wide, stages);
   Folding first = folding;
   first.memory.clear();
   for (const Memory& m : folding.memory)
@@ -179,12 +181,12 @@ std::string plan_stages(Device& device, const Folding& folding, const Runs& runs
   first.memory.push_back({Memory::kWorkspace, 0, workspace_begin, "Total", "partial"});
   first.finish = "partial[k] = total;\n";
   stages->workspace = (runs.results() * split.segments * folding.total_size + 63) / 64 * 64;
-  std::string error = add_stage(device, first, runs, split, runs.folded(), stages);
+  std::string error = add_stage(device, first, runs, split, folded, wide, stages);
   if (!error.empty()) return error;
   const Runs second = second_runs(runs, split.segments);
   const Split whole{1, second.rows ? second.inner : second.reduced,
                     second.rows ? 1 : split.per_item};
-  return add_stage(device, of_totals(folding, workspace_begin), second, whole, runs.folded(),
+  return add_stage(device, of_totals(folding, workspace_begin), second, whole, folded, wide,
                    stages);
 }
 
