@@ -135,7 +135,7 @@ def test_clip_by_value(device: Device) -> None:
     assert_as_cpu(device, "ClipByValue", x, x - 1, np.float32(2))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 32, 33, 63, 64, 200])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_sums_of_many(device: Device, n: int, dtype: str) -> None:
     assert_as_cpu(device, "AddN", [sample((41,), dtype, seed=i) for i in range(n)])

@@ -173,6 +173,10 @@ std::string converted(Rep from, Rep to, const std::string& value) {
 
 }  // namespace
 
+hr_dtype total_type(hr_dtype dtype) {
+  return dtype == HR_HALF || dtype == HR_BFLOAT16 ? HR_FLOAT : dtype;
+}
+
 Element element_of(const fused::Program& program, const hr_dtype* inputs, int32_t n_inputs) {
   Element element;
   element.inputs.assign(inputs, inputs + n_inputs);

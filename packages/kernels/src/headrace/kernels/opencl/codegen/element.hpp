@@ -38,6 +38,9 @@ struct Element {
   hr_dtype output = HR_INVALID;
 };
 
+// What a sum or product of values of a dtype is kept in, until the last is added.
+hr_dtype total_type(hr_dtype dtype);
+
 Element element_of(const fused::Program& program, const hr_dtype* inputs, int32_t n_inputs);
 // From an expression over a, b and c, such as "fmod(a, b)"; all of one dtype.
 Element element_of(const std::string& expression, hr_dtype dtype, int operands);

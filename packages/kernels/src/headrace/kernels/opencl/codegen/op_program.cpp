@@ -20,8 +20,16 @@ Step step_of(const fused::Instruction& instruction, hr_dtype dtype) {
   return step;
 }
 
-// From left to right; sums of half are rounded once they are stored.
-Program sum_of(int32_t inputs, hr_dtype dtype) {
+}  // namespace
+
+Program program_of(const char* instruction, hr_dtype dtype) {
+  Program program;
+  program.steps.push_back(
+      step_of(*fused::find_instruction(instruction, std::strlen(instruction)), dtype));
+  return program;
+}
+
+Program program_of_sum(int32_t inputs, hr_dtype dtype) {
   if (inputs == 1) return program_of("Identity", dtype);
   Program program;
   for (int32_t i = 1; i < inputs; ++i) {
@@ -34,19 +42,10 @@ Program sum_of(int32_t inputs, hr_dtype dtype) {
   return program;
 }
 
-}  // namespace
-
-Program program_of(const char* instruction, hr_dtype dtype) {
-  Program program;
-  program.steps.push_back(
-      step_of(*fused::find_instruction(instruction, std::strlen(instruction)), dtype));
-  return program;
-}
-
 Program program_of_op(const hr_node* node) {
   const hr_dtype dtype = node->input_dtypes[node->n_inputs - 1];
   if (!std::strcmp(node->op, "AddN") || !std::strcmp(node->op, "AccumulateNV2"))
-    return sum_of(node->n_inputs, dtype);
+    return program_of_sum(node->n_inputs, dtype);
   Program program = program_of(node->op, dtype);
   Step& step = program.steps[0];
   if (step.instruction->takes_number) {

@@ -8,7 +8,6 @@
 #include "library/constraints.hpp"
 #include "library/registration.hpp"
 #include "library/shape_rules.hpp"
-#include "library/tensor_lists/tensor_list.hpp"
 
 namespace hr::cl {
 namespace {
@@ -60,16 +59,6 @@ constexpr KernelRegistration one(const char* op, const char* constraint) {
 constexpr KernelRegistration two(const char* op, const char* constraint) {
   return kernel(op, constraint, prepare_broadcast).reuses(0, 1);
 }
-hr_code compute_sum_of_lists(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
-                             hr_tensor* const* out, void*) {
-  return add_lists(ctx, int32_t(reinterpret_cast<intptr_t>(plan)), in, out[0]);
-}
-
-hr_code prepare_sum_of_lists(void*, hr_request* r) {
-  r->plan = reinterpret_cast<void*>(intptr_t(r->node->n_inputs));
-  return hr_shape_merge(r);
-}
-
 constexpr KernelRegistration gradient(const char* op) {
   return kernel(op, FLOATS, prepare_merged).reuses(0, 1);
 }
@@ -136,9 +125,6 @@ HR_KERNELS = {
     gradient("ReciprocalGrad"),
     gradient("InvGrad"),
     kernel("ClipByValue", NUMBERS, prepare_clip).reuses(0),
-    kernel("AddN", NUMBERS, prepare_merged).reuses(0),
-    kernel("AddN", "T=variant", prepare_sum_of_lists, compute_sum_of_lists),
-    kernel("AccumulateNV2", NUMBERS, prepare_merged).reuses(0),
 };
 
 }  // namespace hr::cl
