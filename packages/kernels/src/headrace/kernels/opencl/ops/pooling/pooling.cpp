@@ -40,7 +40,15 @@ hr_code add_pooling(hr_request* r, const GemmElement& e, Kind kind, const Window
   if (apart) grid = Grid::of(size_t(window.batch * window.out[0]), 1);
   else if (cpu && kind == Kind::max_gradient)
     grid = Grid::of(size_t(divide_up(window.channels, e.lanes)), size_t(window.batch), 1, 1);
-  if (kind == Kind::max_gradient) s->add(*kernel, grid, x, y, to, w);
+  if (kind == Kind::max_gradient && !cpu) {
+    const Kernel* find_winners;
+    if (hr_code code = find(r, "pooling/pool_gpu.cl", e.define, "find_winners", &find_winners))
+      return code;
+    const int64_t outs = window.batch * window.out_positions() * window.channels;
+    const Place winners = s->reserve(outs * int64_t(sizeof(int32_t)));
+    s->add(*find_winners, Grid::of(size_t(outs), kItems), x, winners, w);
+    s->add(*kernel, grid, winners, y, to, w);
+  } else if (kind == Kind::max_gradient) s->add(*kernel, grid, x, y, to, w);
   else s->add(*kernel, grid, backward ? y : x, to, w);
   return HR_OK;
 }

@@ -61,36 +61,46 @@ static inline int first_window(int at, int size, int stride) {
 }
 static inline int after_window(int at, int stride, int out) { return min(at / stride + 1, out); }
 
-// The gradient of x: that of y where the element is the first maximum of a window, which each item
-// looks for again. Grid: elements of x.
-ITEMWISE void max_pool_gradient(HR_IN(T, x), HR_IN(T, grad), HR_OUT(T, to), window w) {
+// Where in its image the first maximum of each window is. Grid: elements of y.
+ITEMWISE void find_winners(HR_IN(T, x), HR_OUT(int, winners), window w) {
   HR_INPUT(T, x);
+  HR_OUTPUT(int, winners);
+  const long i = get_global_id(0);
+  if (i >= (long)w.batch * w.out_h * w.out_w * w.out_pitch) return;
+  const int c = i % w.out_pitch, ox = i / w.out_pitch % w.out_w, line = i / w.out_pitch / w.out_w;
+  reader image = x + ((long)(line / w.out_h) * w.in_h * w.in_w * w.in_pitch + c);
+  const box b = window_box(w, line % w.out_h, ox);
+  real best = -INFINITY;
+  int winner = b.y0 * w.in_w + b.x0;
+  for (int iy = b.y0; iy < b.y1; ++iy) {
+    for (int ix = b.x0; ix < b.x1; ++ix) {
+      const real value = LOAD1(image, ((long)iy * w.in_w + ix) * w.in_pitch);
+      if (!exceeds(value, best)) continue;
+      best = value;
+      winner = iy * w.in_w + ix;
+    }
+  }
+  winners[i] = winner;
+}
+
+// The gradient of x: those of the windows whose winner the element is. Grid: elements of x.
+ITEMWISE void max_pool_gradient(HR_IN(int, winners), HR_IN(T, grad), HR_OUT(T, to), window w) {
+  HR_INPUT(int, winners);
   HR_INPUT(T, grad);
   HR_OUTPUT(T, to);
   const long i = get_global_id(0);
   if (i >= (long)w.batch * w.in_h * w.in_w * w.in_pitch) return;
   const int c = i % w.in_pitch, ix = i / w.in_pitch % w.in_w, line = i / w.in_pitch / w.in_w;
   const int iy = line % w.in_h;
-  reader image = x + ((long)(line / w.in_h) * w.in_h * w.in_w * w.in_pitch + c);
-  reader from = grad + ((long)(line / w.in_h) * w.out_h * w.out_w * w.out_pitch + c);
+  const long outs = (long)(line / w.in_h) * w.out_h * w.out_w * w.out_pitch + c;
+  reader from = grad + outs;
   const int oy1 = after_window(iy + w.low_h, w.stride_h, w.out_h);
   const int ox1 = after_window(ix + w.low_w, w.stride_w, w.out_w);
   real sum = 0;
   for (int oy = first_window(iy + w.low_h, w.size_h, w.stride_h); oy < oy1; ++oy) {
     for (int ox = first_window(ix + w.low_w, w.size_w, w.stride_w); ox < ox1; ++ox) {
-      const box b = window_box(w, oy, ox);
-      real best = -INFINITY;
-      int winner = b.y0 * w.in_w + b.x0;
-      for (int y = b.y0; y < b.y1; ++y) {
-        for (int x_at = b.x0; x_at < b.x1; ++x_at) {
-          const real value = LOAD1(image, ((long)y * w.in_w + x_at) * w.in_pitch);
-          if (exceeds(value, best)) {
-            best = value;
-            winner = y * w.in_w + x_at;
-          }
-        }
-      }
-      if (winner == iy * w.in_w + ix) sum += LOAD1(from, ((long)oy * w.out_w + ox) * w.out_pitch);
+      const long at = ((long)oy * w.out_w + ox) * w.out_pitch;
+      if (winners[outs + at] == iy * w.in_w + ix) sum += LOAD1(from, at);
     }
   }
   STORE1(sum, to, i);
