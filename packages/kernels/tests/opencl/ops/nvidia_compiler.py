@@ -50,7 +50,7 @@ class Compiled:
 
 
 def compile(
-    file: str, defines: dict[str, int], folder: Path, registers_at_most: int = 255
+    file: str, defines: dict[str, int | str], folder: Path, registers_at_most: int = 255
 ) -> Compiled:
     """Compiles a file of sources/ as the library does, for sm_90."""
     source, ptx = folder / "program.cl", folder / "program.ptx"

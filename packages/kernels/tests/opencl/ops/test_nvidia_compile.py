@@ -55,17 +55,19 @@ PROGRAMS = [
     ("gemm/parts.cl", {}),
     ("lrn.cl", {"BETA": 3}),
     ("lrn.cl", {"BETA": 0}),
+    ("row_order.cl", {"I": "int"}),
+    ("row_order.cl", {"I": "long"}),
 ]
 
 
-def _name(program: tuple[str, dict[str, int]]) -> str:
+def _name(program: tuple[str, dict[str, int | str]]) -> str:
     file, defines = program
     return "-".join([Path(file).stem, *(f"{k}={v}" for k, v in defines.items())])
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=_name)
 def test_programs_compile_without_spills_and_fit_into_local_memory(
-    program: tuple[str, dict[str, int]], tmp_path: Path
+    program: tuple[str, dict[str, int | str]], tmp_path: Path
 ) -> None:
     file, defines = program
     # Two groups of 256 items fit a multiprocessor if none takes more than 128 registers.

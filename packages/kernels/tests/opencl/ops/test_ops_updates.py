@@ -256,3 +256,50 @@ def test_folds_give_the_same_bits_each_time(device: Device, op: str) -> None:
     first, second, third = (run_kernel(op, *more, device=device) for _ in range(3))
     np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(first, third)
+
+
+MANY = 5000  # indices: a GPU sorts these first
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("inner", [1, 3, 70])
+def test_many_updates_equal_the_cpus(device: Device, index: type, inner: int) -> None:
+    rng = np.random.default_rng(4)
+    for n, rows in ((MANY, 700), (2 * MANY, 5), (8192, 8192)):
+        ids = rng.integers(0, rows, n).astype(index)
+        data = sample((n, inner), "float32", seed=1, low=0.9, high=1.1)
+        variable = ("v", sample((rows, inner), "float32", seed=2))
+        expected, actual = run_both(
+            device, "ResourceScatterUpdate", [variable, ("i", ids), ("u", data)], dtype="float32"
+        )
+        assert_close(actual, expected)
+        arguments = [variable, ("v", np.ones_like(variable[1]) * 0.1), ("s", np.float32(0.1)),
+                     ("g", data), ("i", ids)]  # fmt: skip
+        expected, actual = run_both(device, "ResourceSparseApplyAdagrad", arguments)
+        assert_close(actual, expected, scale=20)
+        assert_as_cpu(
+            device, "ScatterNd", ids[:, None], data, np.array([rows, inner], index), scale=20
+        )
+        ids[rng.integers(0, n, 9)] = -1  # segments that count for nothing
+        for fold in ("Sum", "Max"):
+            assert_as_cpu(device, "UnsortedSegment" + fold, data, ids, np.int32(rows + 5), scale=20)
+
+
+def test_many_updates_of_slices_out_of_range_change_nothing(device: Device) -> None:
+    indices = np.random.default_rng(5).integers(-3, 9, (MANY, 2)).astype(np.int32)
+    updates = np.ones(MANY, np.float32)
+    expected = np.zeros((6, 5), np.float32)
+    for row, column in indices:
+        if 0 <= row < 6 and 0 <= column < 5:
+            expected[row, column] += 1
+    got = run_kernel("ScatterNd", indices, updates, np.int32([6, 5]), device=device)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_many_updates_give_the_same_bits_each_time(device: Device) -> None:
+    data = sample((MANY, 33), "float32", seed=3)
+    ids = np.random.default_rng(2).integers(0, 50, MANY)
+    first, second = (
+        run_kernel("UnsortedSegmentSum", data, ids, np.int32(50), device=device) for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)

@@ -9,18 +9,24 @@ hr_dtype gradient_of(const UpdateText& u) {
   return u.gradient == HR_INVALID ? u.dtype : u.gradient;
 }
 
-// Loads the values at `at` and the gradient at `from`, changes and stores them.
-std::string step_macro(const UpdateText& u) {
+// A macro of several statements.
+std::string macro(const std::string& head, const std::string& statements) {
+  return "#define " + head + " " + statements + "\n";
+}
+
+// BEGIN(at) declares the values and loads them, CHANGE(from) changes them by a gradient, END(at)
+// stores them; STEP(at, from) is all three.
+std::string step_macros(const UpdateText& u) {
   const std::string type = value_type(u.dtype);
-  std::string text = "#define STEP(at, from) \\\n{ \\\n";
-  for (const std::string& value : u.rule->values)
-    text += type + " " + value + " = " + loaded(u.dtype, "p_" + value + "[at]") + "; \\\n";
-  text += "const " + type +
-          " grad = " + loaded(gradient_of(u), u.one_gradient ? "p_grad[0]" : "p_grad[from]") +
-          "; \\\n" + u.rule->step + " \\\n";
-  for (const std::string& value : u.rule->values)
-    text += "p_" + value + "[at] = " + stored(u.dtype, value) + "; \\\n";
-  return text + "}\n";
+  std::string begin, end;
+  for (const std::string& value : u.rule->values) {
+    begin += type + " " + value + " = " + loaded(u.dtype, "p_" + value + "[at]") + "; ";
+    end += "p_" + value + "[at] = " + stored(u.dtype, value) + "; ";
+  }
+  const std::string grad = loaded(gradient_of(u), u.one_gradient ? "p_grad[0]" : "p_grad[from]");
+  return macro("BEGIN(at)", begin) + macro("END(at)", end) +
+         macro("CHANGE(from)", "{ const " + type + " grad = " + grad + "; " + u.rule->step + " }") +
+         macro("STEP(at, from)", "{ BEGIN(at) CHANGE(from) END(at) }");
 }
 
 std::string functions(const std::string& type) {
@@ -49,6 +55,10 @@ std::string head(const UpdateText& u) {
     text += std::string("HR_IN_SHARED(") + storage_type(u.indices) + ", indices), ";
     pointers += std::string("HR_INPUT(") + storage_type(u.indices) + ", indices);\n";
   }
+  if (u.sorted) {
+    text += "HR_IN_SHARED(int, order), ";
+    pointers += "HR_INPUT(int, order);\n";
+  }
   for (size_t i = 0; i < u.rule->scalars.size(); ++i) {
     const std::string scalar_type = storage_type(u.scalars[i]), &name = u.rule->scalars[i];
     text += "HR_IN_SHARED(" + scalar_type + ", p_" + name + "), ";
@@ -67,6 +77,7 @@ const char* cpu_rows() {
          "for (long i = 0; i < n; ++i) {\n"
          "const long row = indices[i];\n"
          "if (row < first || row >= last) continue;\n"
+         "if (inner == 1) { STEP(row, i) continue; }\n"
          "_Pragma(\"clang loop vectorize(assume_safety)\")\n"
          "for (long j = 0; j < inner; ++j) STEP(row * inner + j, i * inner + j)\n}\n}\n";
 }
@@ -106,10 +117,37 @@ std::string gpu_rows() {
          "STEP(row * inner + j, (b + k) * inner + j)\n}\n}\n";
 }
 
+// Indices are sorted, `order` has their numbers. per_item neighbouring items have the updates of
+// the row whose first is theirs; other items of the same row have nothing to do. The values stay in
+// registers, so that the loads of one update need not wait for the store of another.
+const char* gpu_sorted_rows() {
+  return "const long at = get_global_id(0) / per_item, lane = get_global_id(0) % per_item;\n"
+         "if (at >= n) return;\n"
+         "const long row = indices[at];\n"
+         "if (row < 0 || row >= rows || (at > 0 && indices[at - 1] == row)) return;\n"
+         // The end is after `last`, and at most at `end`.
+         "long last = at, end = n;\n"
+         "for (long stride = 1; last + stride < n; stride *= 2) {\n"
+         "if (indices[last + stride] != row) { end = last + stride; break; }\n"
+         "last += stride;\n"
+         "}\n"
+         "while (last + 1 < end) {\n"
+         "const long middle = last + (end - last) / 2;\n"
+         "if (indices[middle] == row) last = middle; else end = middle;\n"
+         "}\n"
+         "for (long j = lane; j < inner; j += per_item) {\n"
+         "BEGIN(row * inner + j)\n"
+         "_Pragma(\"unroll 4\")\n"
+         "for (long k = at; k < end; ++k) CHANGE(order[k] * inner + j)\n"
+         "END(row * inner + j)\n"
+         "}\n}\n";
+}
+
 }  // namespace
 
 std::string UpdateText::text(bool cpu) const {
-  const std::string begin = functions(value_type(dtype)) + step_macro(*this) + head(*this);
+  const std::string begin = functions(value_type(dtype)) + step_macros(*this) + head(*this);
+  if (sorted) return begin + gpu_sorted_rows();
   if (indices != HR_INVALID) return begin + (cpu ? cpu_rows() : gpu_rows());
   if (!cpu) return begin + "const long i = get_global_id(0);\nif (i < n) STEP(i, i)\n}\n";
   return begin +

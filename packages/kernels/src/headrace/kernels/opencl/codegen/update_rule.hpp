@@ -17,8 +17,9 @@ struct UpdateRule {
 };
 
 // The text of the kernel "update". Its arguments: memory of the values, of the gradient, of the
-// indices if the gradient is rows, and of the scalars; then longs: gradients, rows of the variable,
-// elements of a row, and what an item of a CPU device updates.
+// indices if the gradient is rows, of their numbers (row_order.hpp) if they are sorted, and of the
+// scalars; then longs: gradients, rows of the variable, elements of a row, and what an item of a
+// CPU device updates, or how many items of a GPU update a sorted row.
 //
 // Rows with one index are applied one after the other, in their order. An index that is out of
 // range changes nothing: the host cannot be told.
@@ -29,10 +30,12 @@ struct UpdateText {
   hr_dtype indices =
       HR_INVALID;             // HR_INVALID: the gradient has an element for each of the variable
   bool one_gradient = false;  // rows are all changed by one number
+  bool sorted = false;        // on a GPU: the indices, by row_order.hpp
   std::vector<hr_dtype> scalars;
 
   std::string text(bool cpu) const;
-  static constexpr int kRowGroup = 64;  // items of a GPU that update a row
+  static constexpr int kRowGroup = 64;    // items of a GPU that update a row
+  static constexpr int kSortedRow = 256;  // the same, at most, if indices are sorted
 };
 
 }  // namespace hr::cl

@@ -21,7 +21,8 @@ struct UpdateGrid {
 };
 
 // Of an update by element, where indices are null, or of rows.
-UpdateGrid update_grid(const Traits& traits, const hr_tensor& var, const hr_tensor* indices);
+UpdateGrid update_grid(const Traits& traits, const hr_tensor& var, const hr_tensor* indices,
+                       bool sorted = false);
 
 // Plans an op without outputs, or with a reference to the variable.
 hr_code plan_update(hr_request* request, const UpdateRule& rule, const UpdateInputs& inputs);

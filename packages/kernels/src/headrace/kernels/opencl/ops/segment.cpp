@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/element.hpp"
+#include "codegen/row_order.hpp"
 #include "codegen/variable_update.hpp"
 #include "launch/sequence.hpp"
 #include "library/constraints.hpp"
@@ -17,13 +18,16 @@ namespace {
 struct Fold {
   const char* option;  // of segments.cl
   const char* step;    // of a row, as an update of the total
-  bool is_extreme = false;
+  // The same, before all rows: what the total of numbers begins with, where there is a row.
+  const char* start = nullptr;
 };
 
 constexpr Fold kSum{"", "var += grad;"}, kMean{" -DMEAN=1", nullptr},
     kProd{" -DPRODUCT=1", "var *= grad;"},
-    kMin{" -DMIN=1", "var = var != var ? var : (grad < var || grad != grad ? grad : var);", true},
-    kMax{" -DMAX=1", "var = var != var ? var : (var < grad || grad != grad ? grad : var);", true};
+    kMin{" -DMIN=1", "var = var != var ? var : (grad < var || grad != grad ? grad : var);",
+         "var = INFINITY;"},
+    kMax{" -DMAX=1", "var = var != var ? var : (var < grad || grad != grad ? grad : var);",
+         "var = -INFINITY;"};
 
 constexpr size_t kGroup = 64;
 
@@ -38,16 +42,15 @@ std::string options_of(const Device& device, const Fold& fold, hr_dtype dtype, i
 
 // ---- unsorted ids, which the device alone reads -------------------------------------------------
 
-// What totals are kept in, until the last row is folded.
-hr_dtype total_of(hr_dtype dtype) {
-  return dtype == HR_HALF || dtype == HR_BFLOAT16 ? HR_FLOAT : dtype;
-}
-
-const Kernel* row_kernel(hr_request* r, const Fold& fold, std::string* error) {
-  const UpdateRule rule{{"var"}, {}, "", fold.step};
+// Changes the totals of the segments that rows name. from_rows: by the rows' values.
+const Kernel* row_kernel(hr_request* r, const char* step, bool from_rows, bool sorted,
+                         std::string* error) {
+  const UpdateRule rule{{"var"}, {}, "", step};
   UpdateText update;
+  update.one_gradient = !from_rows;
+  update.sorted = sorted;
   update.rule = &rule;
-  update.dtype = total_of(r->inputs[0]->dtype);
+  update.dtype = total_type(r->inputs[0]->dtype);
   update.gradient = r->inputs[0]->dtype;
   update.indices = r->inputs[1]->dtype;
   return generated_kernel(device_of(r), update.text(device_of(r).traits.is_cpu), "", "update",
@@ -56,10 +59,9 @@ const Kernel* row_kernel(hr_request* r, const Fold& fold, std::string* error) {
 
 bool add_unsorted(hr_request* r, const Fold& fold, Sequence* to, std::string* error) {
   const hr_tensor *data = r->inputs[0], *ids = r->inputs[1], *y = r->outputs[0];
-  const hr_dtype dtype = data->dtype, total = total_of(dtype);
-  const int64_t all = hr_elements(y), inner = all / y->dims[0], elements = hr_elements(data);
-  const std::string options =
-      options_of(device_of(r), fold, dtype, inner) + " -DI=" + storage_type(ids->dtype);
+  const hr_dtype dtype = data->dtype, total = total_type(dtype);
+  const int64_t all = hr_elements(y), inner = all / y->dims[0];
+  const std::string options = options_of(device_of(r), fold, dtype, inner) + " -DUNSORTED=1";
   const auto find = [&](const char* function) {
     return find_kernel(device_of(r), "segments.cl", options, function, error);
   };
@@ -68,20 +70,26 @@ bool add_unsorted(hr_request* r, const Fold& fold, Sequence* to, std::string* er
   const Kernel* blank = find("fill_blank");
   if (!blank) return false;
   to->add(*blank, Grid::of(size_t(all), kGroup), totals, all);
-  if (fold.is_extreme && dtype != HR_INT64) {
-    const Kernel* begin = find("begin_segments");
-    if (!begin) return false;
-    to->add(*begin, Grid::of(size_t(elements), kGroup), Place::input(1), totals, elements,
-            y->dims[0], inner);
-  }
-  const Kernel* rows = row_kernel(r, fold, error);
-  if (!rows) return false;
   hr_tensor segments = *y;  // [segments, elements of a row]
   segments.rank = 2;
   segments.dims[1] = inner;
-  const UpdateGrid w = update_grid(device_of(r).traits, segments, ids);
-  to->add(*rows, w.grid, totals, Place::input(0), Place::input(1), w.n, w.rows, w.inner,
-          w.per_item);
+  const bool sorted = sorts_rows(device_of(r).traits, hr_elements(ids));
+  const UpdateGrid w = update_grid(device_of(r).traits, segments, ids, sorted);
+  RowOrder order;
+  if (sorted && !add_row_order(device_of(r), ids->dtype, Place::input(1), w.n, to, &order, error))
+    return false;
+  const auto add_rows = [&](const char* step, bool from_rows) {
+    const Kernel* rows = row_kernel(r, step, from_rows, sorted, error);
+    if (!rows) return false;
+    const Place values = Place::input(0);
+    if (sorted)
+      to->add(*rows, w.grid, totals, values, order.rows, order.numbers, w.n, w.rows, w.inner,
+              w.per_item);
+    else to->add(*rows, w.grid, totals, values, Place::input(1), w.n, w.rows, w.inner, w.per_item);
+    return true;
+  };
+  if (fold.start && dtype != HR_INT64 && !add_rows(fold.start, false)) return false;
+  if (!add_rows(fold.step, true)) return false;
   if (total == dtype) return true;
   const Kernel* store = find("store_totals");
   if (store) to->add(*store, Grid::of(size_t(all), kGroup), totals, Place::output(0), all);

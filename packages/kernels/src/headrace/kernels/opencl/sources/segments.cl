@@ -45,9 +45,9 @@ kernel void fold_runs(HR_IN(T, x), HR_IN(Run, runs), HR_OUT(T, y), const long n_
   }
 }
 
-#ifdef I
-// Unsorted ids: rows are folded by updates (update_rule.hpp) of totals of type C, which begin with
-// START where there is a row, and have BLANK elsewhere.
+#if UNSORTED
+// Unsorted ids: rows are folded by updates (update_rule.hpp) of totals of type C, which are BLANK
+// where there is no row.
 
 #if defined(T_half)
 #define GREATEST 65504.0f
@@ -62,12 +62,10 @@ kernel void fold_runs(HR_IN(T, x), HR_IN(Run, runs), HR_OUT(T, y), const long n_
 #endif
 #if MIN
 #define BLANK GREATEST
-#define START INFINITY
 #elif MAX && defined(T_int64)
 #define BLANK LONG_MIN
 #elif MAX
 #define BLANK -GREATEST
-#define START -INFINITY
 #elif PRODUCT
 #define BLANK 1
 #else
@@ -79,19 +77,6 @@ kernel void fill_blank(HR_OUT(C, totals), const long all) {
   const long i = get_global_id(0);
   if (i < all) totals[i] = BLANK;
 }
-
-#if defined(START) && !defined(T_int64)
-// Items that name the same segment write the same.
-kernel void begin_segments(HR_IN(I, ids), HR_OUT(C, totals), const long all, const long segments,
-                           const long inner) {
-  HR_INPUT(I, ids);
-  HR_OUTPUT(C, totals);
-  const long i = get_global_id(0);
-  if (i >= all) return;
-  const long id = ids[i / inner];
-  if (id >= 0 && id < segments) totals[id * inner + i % inner] = START;
-}
-#endif
 
 kernel void store_totals(HR_IN(C, totals), HR_OUT(T, y), const long all) {
   HR_INPUT(C, totals);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/element.hpp"
+#include "codegen/row_order.hpp"
 #include "codegen/variable_update.hpp"
 #include "launch/launch.hpp"
 #include "library/constraints.hpp"
@@ -29,6 +30,10 @@ struct Dims {
 struct SlicesPlan {
   const Kernel *number, *update;
   int32_t depth;
+  Place numbers{};  // of slices, by index
+  Sequence sort;    // before the update, if the numbers are sorted
+  bool sorted = false;
+  RowOrder order;
 };
 
 hr_code check_fit(hr_ctx* ctx, const hr_tensor* target, const hr_tensor* indices,
@@ -45,7 +50,7 @@ hr_code check_fit(hr_ctx* ctx, const hr_tensor* target, const hr_tensor* indices
                      (const char*)ShapeText(target));
 }
 
-// Updates slices of `target`. workspace: numbers of slices.
+// Updates slices of `target`.
 hr_code update_slices(hr_ctx* ctx, const SlicesPlan& p, const hr_tensor& target,
                       const hr_tensor* indices, const hr_tensor* updates, void* workspace) {
   if (hr_code code = check_fit(ctx, &target, indices, updates, p.depth)) return code;
@@ -58,7 +63,7 @@ hr_code update_slices(hr_ctx* ctx, const SlicesPlan& p, const hr_tensor& target,
   Dims limits{};
   std::copy_n(target.dims, p.depth, limits.dims);
   const int64_t n = numbers.dims[0];
-  const Out rows{workspace};
+  const Out rows{static_cast<char*>(workspace) + p.numbers.offset};
   const Argument arguments[] = {argument(In{p.depth ? indices->data : workspace}),
                                 argument(rows),
                                 argument(n),
@@ -69,9 +74,16 @@ hr_code update_slices(hr_ctx* ctx, const SlicesPlan& p, const hr_tensor& target,
   slices.rank = 2;
   slices.dims[0] = product(target.dims, 0, p.depth);
   slices.dims[1] = product(target.dims, p.depth, target.rank);
-  const UpdateGrid w = update_grid(device_of(ctx).traits, slices, &numbers);
-  return launch(ctx, *p.update, w.grid, Out{target.data}, In{updates->data}, In{workspace}, w.n,
-                w.rows, w.inner, w.per_item);
+  const UpdateGrid w = update_grid(device_of(ctx).traits, slices, &numbers, p.sorted);
+  const In updates_in{updates->data}, rows_in{rows.data};
+  if (!p.sorted)
+    return launch(ctx, *p.update, w.grid, Out{target.data}, updates_in, rows_in, w.n, w.rows,
+                  w.inner, w.per_item);
+  if (hr_code code = p.sort.run(ctx, nullptr, nullptr, workspace)) return code;
+  const auto* work = static_cast<const char*>(workspace);
+  return launch(ctx, *p.update, w.grid, Out{target.data}, updates_in,
+                In{work + p.order.rows.offset}, In{work + p.order.numbers.offset}, w.n, w.rows,
+                w.inner, w.per_item);
 }
 
 hr_code plan_slices(hr_request* r, const char* step, int indices_at, hr_compute compute) {
@@ -83,7 +95,10 @@ hr_code plan_slices(hr_request* r, const char* step, int indices_at, hr_compute 
     return hr_request_fail(r, HR_INVALID_ARGUMENT, "indices %s do not fit any variable",
                            (const char*)ShapeText(indices));
   std::string error;
-  const Kernel* number = find_kernel(
+  SlicesPlan plan{nullptr, nullptr, int32_t(depth)};
+  const int64_t n = product(indices->dims, 0, indices->rank - 1);
+  plan.numbers = plan.sort.reserve(n * int64_t(sizeof(int64_t)) + 8);
+  plan.number = find_kernel(
       device_of(r), "slices.cl",
       std::string("-DI=") + storage_type(indices->dtype) + " -DDEPTH=" + std::to_string(depth),
       "number_slices", &error);
@@ -93,13 +108,16 @@ hr_code plan_slices(hr_request* r, const char* step, int indices_at, hr_compute 
   text.dtype = updates->dtype;
   text.indices = HR_INT64;
   text.one_gradient = updates->rank == 0;
-  const Kernel* update = number
-                             ? generated_kernel(device_of(r), text.text(device_of(r).traits.is_cpu),
-                                                "", "update", &error)
-                             : nullptr;
-  if (!update) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
-  keep_plan(r, new SlicesPlan{number, update, int32_t(depth)});
-  r->workspace = size_t(product(indices->dims, 0, indices->rank - 1)) * sizeof(int64_t) + 8;
+  text.sorted = plan.sorted = sorts_rows(device_of(r).traits, n);
+  const bool found =
+      plan.number && (!plan.sorted || add_row_order(device_of(r), text.indices, plan.numbers, n,
+                                                    &plan.sort, &plan.order, &error));
+  if (found)
+    plan.update =
+        generated_kernel(device_of(r), text.text(device_of(r).traits.is_cpu), "", "update", &error);
+  if (!plan.update) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
+  r->workspace = size_t(plan.sort.workspace());
+  keep_plan(r, new SlicesPlan(std::move(plan)));
   r->compute = compute;
   return HR_OK;
 }
