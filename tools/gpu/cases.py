@@ -29,6 +29,11 @@ def _memory(kind: str, n: int, arrays: int) -> Case:
     return Case(kind, (n,), 4 * arrays * n, "GB/s", 0.85)
 
 
+def _values(kind: str, *sizes: int) -> Case:
+    """Ops that are quick if all of the device has work, whatever the shape. sizes[:2]: of x."""
+    return Case(kind, sizes, sizes[0] * sizes[1], "Gvalues/s", 0.5)
+
+
 N = 1 << 28
 CASES = {
     "sgemm 1024": _sgemm(1024, 0.7),
@@ -42,6 +47,13 @@ CASES = {
     "convolution 3x3, 14, 256": _convolution("convolution", 64, 14, 256, 256),
     "to input 3x3, 28, 128": _convolution("to input", 64, 28, 128, 128),
     "to filter 3x3, 28, 128": _convolution("to filter", 64, 28, 128, 128),
+    "sums of 64k rows by id": _values("segments", 1 << 16, 1024, 32000),
+    "sums of 1M numbers by id": _values("segments", 1 << 20, 1, 10),
+    "softmax, short rows": _values("softmax", 1 << 21, 21),
+    "softmax, long rows": _values("softmax", 32, 1 << 17),
+    "running sum of 16M": _values("running sum", 1, 1 << 24),
+    "largest 8 of 200k": _values("largest", 4, 200_000, 8),
+    "largest 1000 of 200k": _values("largest", 4, 200_000, 1000),
 }
 MODELS = {"mnist": 0.7, "cifar": 0.7, "lstm": 0.7, "resnet50": 0.7}  # goals, of steps in a second
 

@@ -57,6 +57,16 @@ def _kernel(case: Case, device: Any) -> Any:
         if case.kind == "relu":
             return PreparedKernel("Relu", some(n), device=device)
         return PreparedKernel("Sum", some(n), np.array([0], np.int32), device=device)
+    if case.unit == "Gvalues/s":
+        x, count = some(*case.sizes[:2]), case.sizes[-1]
+        if case.kind == "segments":
+            ids = rng.integers(0, count, len(x), np.int32)
+            return PreparedKernel("UnsortedSegmentSum", x, ids, np.int32(count), device=device)
+        if case.kind == "softmax":
+            return PreparedKernel("Softmax", x, device=device)
+        if case.kind == "running sum":
+            return PreparedKernel("Cumsum", x, np.int32(1), device=device)
+        return PreparedKernel("TopKV2", x, np.int32(count), device=device)
     batch, side, channels, out = case.sizes
     attrs = {"strides": [1, 1, 1, 1], "padding": "SAME"}
     x, f, dy = (

@@ -44,6 +44,16 @@ def case_run(name: str, torch: Any) -> Callable[[], Any]:
     if case.kind in ("add", "relu", "sum"):
         x, y = some(*case.sizes), some(*case.sizes)
         return {"add": lambda: x + y, "relu": lambda: x.relu(), "sum": lambda: x.sum()}[case.kind]
+    if case.unit == "Gvalues/s":
+        x, count = some(*case.sizes[:2]), case.sizes[-1]
+        if case.kind == "segments":
+            ids = torch.randint(count, (len(x),), device="cuda")
+            return lambda: torch.zeros(count, x.shape[1], device="cuda").index_add_(0, ids, x)
+        if case.kind == "softmax":
+            return lambda: x.softmax(1)
+        if case.kind == "running sum":
+            return lambda: x.cumsum(1)
+        return lambda: x.topk(count)
     batch, side, channels, out = case.sizes
     last = torch.channels_last
     x = some(batch, channels, side, side).to(memory_format=last)

@@ -112,7 +112,10 @@ void Stream::report(Traced& traced) {
 // ------------------------------------------------------------------------------------------
 
 cl_int Stream::mark(cl_event* work) {
-  return clEnqueueMarkerWithWaitList(queue_, 0, nullptr, work);
+  const cl_int error = clEnqueueMarkerWithWaitList(queue_, 0, nullptr, work);
+  // What another queue waits for must be on its way: a driver may wait in the call that says so.
+  if (error == CL_SUCCESS) clFlush(queue_);
+  return error;
 }
 
 void Stream::release(cl_event event) {
