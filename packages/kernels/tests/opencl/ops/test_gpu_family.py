@@ -15,14 +15,17 @@ from kernel_device import first_device
 
 HERE = Path(__file__).parent
 TESTS = [
-    ("test_ops_matmul.py", "float32 or batches or bits"),
-    ("test_ops_convolution.py", "(float32 or float16) and NHWC or grouped or bits or parts"),
+    ("test_ops_matmul.py", "float32 or batches or bits or half"),
+    (
+        "test_ops_convolution.py",
+        "(float32 or float16) and NHWC or grouped or bits or parts or planes",
+    ),
     ("test_ops_pooling.py", "(float32 or float16) and NHWC or number"),
-    ("test_ops_fused_products.py", "Relu6 or normalization"),
+    ("test_ops_fused_products.py", "Relu6 or normalization or parts"),
     ("test_ops_local_response.py", "response"),
     ("test_ops_reduction.py", "largest or (running and float32) or cut"),
     ("test_ops_updates.py", "(slices or segments) and float32 or many"),
-    ("test_ops_arrays.py", "mirror"),
+    ("test_ops_arrays.py", "mirror or large_transposes or one_hot"),
 ]
 
 

@@ -27,6 +27,7 @@ CASES = {
     "explicit": ((2, 8, 8, 3), (3, 3, 3, 4), (2, 2), ((1, 2), (0, 3)), (1, 1)),
     "explicit, wide": ((2, 8, 8, 32), (3, 3, 32, 20), (2, 2), ((1, 2), (0, 3)), (1, 1)),
     "one by one": ((2, 6, 5, 16), (1, 1, 16, 33), (1, 1), "VALID", (1, 1)),
+    "one by one, large planes": ((2, 12, 13, 16), (1, 1, 16, 33), (1, 1), "VALID", (1, 1)),
     "one by one, strided": ((2, 7, 5, 16), (1, 1, 16, 33), (2, 2), "VALID", (1, 1)),
     "stride beyond window": ((2, 9, 9, 12), (1, 1, 12, 4), (3, 3), "SAME", (1, 1)),
     "grouped": ((2, 6, 6, 6), (3, 3, 2, 9), (1, 1), "SAME", (1, 1)),
@@ -35,6 +36,11 @@ CASES = {
     "one channel": ((5, 8, 8, 1), (5, 5, 1, 16), (1, 1), "SAME", (1, 1)),
     "many taps": ((1, 20, 19, 12), (13, 13, 12, 3), (1, 1), "SAME", (1, 1)),
     "many pixels": ((3, 40, 40, 12), (3, 3, 12, 6), (1, 1), "SAME", (1, 1)),
+    # Sums that GPUs cut into parts.
+    "few pixels": ((1, 5, 4, 48), (3, 3, 48, 24), (1, 1), "SAME", (1, 1)),
+    "few pixels, strided": ((1, 6, 5, 24), (7, 7, 24, 32), (2, 2), "SAME", (1, 1)),
+    "few pixels, not all used": ((1, 5, 5, 8), (1, 1, 8, 1100), (2, 2), "SAME", (1, 1)),
+    "few pixels, grouped": ((1, 4, 4, 126), (3, 3, 63, 18), (1, 1), "SAME", (1, 1)),
 }
 DEPTHWISE = {
     "plain": ((2, 7, 9, 3), (3, 3, 3, 1), (1, 1), "SAME", (1, 1)),
@@ -162,10 +168,10 @@ def test_nothing_is_convolved_to_zeros(shapes: tuple[tuple[int, ...], tuple[int,
     np.testing.assert_array_equal(got, np.zeros_like(f))
 
 
-@pytest.mark.parametrize("depthwise", [False, True])
-def test_parts_of_sums_of_half_are_not_rounded(depthwise: bool) -> None:
+@pytest.mark.parametrize("size, depthwise", [(3, False), (3, True), (1, False)])
+def test_parts_of_sums_of_half_are_not_rounded(size: int, depthwise: bool) -> None:
     # Each of the parts is beyond the range of half; their sum is not.
-    f = (3, 3, 4, 1) if depthwise else (3, 3, 4, 4)
+    f = (size, size, 4, 1 if depthwise else 4)
     case = Case(((1, 400, 300, 4), f, (1, 1), "VALID", (1, 1)), "float16", False, depthwise)
     case.x[:] = 1
     case.dy[:, ::2], case.dy[:, 1::2] = 4, -4
@@ -174,12 +180,13 @@ def test_parts_of_sums_of_half_are_not_rounded(depthwise: bool) -> None:
     case.check()
 
 
-def test_the_same_input_gives_the_same_bits() -> None:
-    case = Case(CASES["many pixels"], "float32", first=False, depthwise=False)
+@pytest.mark.parametrize("depthwise", [False, True])
+def test_the_same_input_gives_the_same_bits(depthwise: bool) -> None:
+    shapes = DEPTHWISE["many taps"] if depthwise else CASES["many pixels"]
+    case = Case(shapes, "float32", False, depthwise)
     sizes = np.array(case.f.shape, np.int32)
-    kernel = PreparedKernel(
-        "Conv2DBackpropFilter", case.x, sizes, case.dy, device=first_device(), **case.attrs
-    )
+    op = "DepthwiseConv2dNativeBackpropFilter" if depthwise else "Conv2DBackpropFilter"
+    kernel = PreparedKernel(op, case.x, sizes, case.dy, device=first_device(), **case.attrs)
     first = kernel.compute()
     for _ in range(5):
         np.testing.assert_array_equal(kernel.compute(), first)

@@ -75,6 +75,23 @@ def test_convolutions_with_normalization(first: bool, activation: str) -> None:
     assert_near(run_kernel("_FusedConv2D", x, f, vectors, [], device=first_device(), **attrs), want)
 
 
+@pytest.mark.parametrize("first, activation", [("BiasAdd", "LeakyRelu"), ("FusedBatchNorm", "Elu")])
+def test_sums_in_parts_have_their_epilogue(first: str, activation: str) -> None:
+    x, f = sample(1, 4, 5, 40), sample(3, 3, 40, 20, seed=1, low=-0.2, high=0.2)
+    vectors = [sample(20, seed=i) for i in range(3)] + [sample(20, seed=9, low=0.5, high=2)]
+    vectors = vectors[:1] if first == "BiasAdd" else vectors
+    attrs = {
+        "fused_ops": fused_ops(first, activation),
+        "num_args": len(vectors),
+        "TArgs": [np.float32] * len(vectors),
+        "strides": [1, 1, 1, 1],
+        "padding": "SAME",
+        "leakyrelu_alpha": 0.3,
+    }
+    want = run_kernel("_FusedConv2D", x, f, vectors, [], **attrs)
+    assert_near(run_kernel("_FusedConv2D", x, f, vectors, [], device=first_device(), **attrs), want)
+
+
 def test_relu_keeps_what_is_not_a_number() -> None:
     a, b, bias = sample(3, 5), sample(5, 20, seed=1), sample(20, seed=2)
     a[1, 2] = np.nan

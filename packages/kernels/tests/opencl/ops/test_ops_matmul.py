@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -111,8 +116,39 @@ def test_what_is_not_a_number_stays_in_its_row() -> None:
     assert np.isfinite(np.delete(got, 3, axis=0)).all()
 
 
-def test_the_same_input_gives_the_same_bits() -> None:
-    a, b = operands(17, 16, 20000, (False, False), "float32")
+@pytest.mark.parametrize("flags", FLAGS, ids=str)
+def test_sums_of_batches_in_parts(flags: tuple[bool, bool]) -> None:
+    a, b = operands(9, 18, 3000, flags, "float32")
+    a, b = matrix((3, *a.shape), "float32"), matrix((3, *b.shape), "float32", 1)
+    got = run_kernel("BatchMatMulV2", a, b, device=first_device(), adj_x=flags[0], adj_y=flags[1])
+    assert_near(got, product(a, b, flags))
+
+
+def test_sums_of_batches_in_parts_of_many_processors() -> None:
+    program = f"{Path(__file__).name}::test_sums_of_batches_in_parts[(True, False)]"
+    first_device()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", program],
+        cwd=Path(__file__).parent,
+        env={**os.environ, "POCL_MAX_PTHREAD_COUNT": "16"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize("n", [16, 15])
+def test_parts_of_sums_of_half_are_not_rounded(n: int) -> None:
+    # Each of the parts is beyond the range of half; their sum is not.
+    a, b = np.ones((17, 5000), np.float16), np.full((5000, n), 200, np.float16)
+    b[2500:] = -199
+    assert_near(multiply(a, b, (False, False)), product(a, b, (False, False)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_the_same_input_gives_the_same_bits(dtype: str) -> None:
+    a, b = operands(17, 16, 20000, (False, False), dtype)
     kernel = PreparedKernel("MatMul", a, b, device=first_device())
     first = kernel.compute()
     for _ in range(5):

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "gemm/parts.hpp"
 #include "gemm/tiles.hpp"
 #include "tuning/tuner.hpp"
 
@@ -83,8 +84,8 @@ int64_t products_of(const Gemm& g) {
   return products;
 }
 
-// Whether parts of the sum may be added up later: those of half would be rounded, and an epilogue
-// is for the whole.
+// Whether the CPU family may add up parts of the sum later: those of half would be rounded, and an
+// epilogue is for the whole.
 bool may_be_cut(const GemmElement& e, const Gemm& g) {
   return e.bytes == e.real_bytes && g.epilogue.empty();
 }
@@ -94,9 +95,10 @@ hr_code add_for_cpu(hr_request* r, const GemmElement& e, const Gemm& g, const Cp
                     bool packed, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t panels = divide_up(g.n, tile.columns(e)), tiles = divide_up(g.m, tile.rows);
-  const int64_t wanted =
-      !may_be_cut(e, g) ? 1
-                        : parts_of(device_of(r), panels * tiles * products, g.k, 2 * tile.depth);
+  const int64_t wanted = !may_be_cut(e, g)
+                             ? 1
+                             : parts_of(wanted_groups(device_of(r), 1), panels * tiles * products,
+                                        g.k, 2 * tile.depth);
   const int64_t part_k = divide_up(g.k, wanted), parts = divide_up(g.k, part_k);
   const std::string defines = tile.defines(e) + (packed ? " -DPACKED" : "");
   const Kernel* gemm;
@@ -117,17 +119,18 @@ hr_code add_for_cpu(hr_request* r, const GemmElement& e, const Gemm& g, const Cp
     s->add(*pack, Grid::of(size_t(panels), size_t(divide_up(g.k, tile.depth)), 1, 1, 1, 1), g.b, b,
            int32_t(g.n), int32_t(g.k), int32_t(g.ldb()), int32_t(g.transpose_b));
   }
-  const int64_t size = products * g.m * g.n;
-  const Place whole = parts == 1 ? g.c : s->reserve(parts * size * e.bytes);
+  const int64_t size = g.m * g.n;
+  const Place whole = parts == 1 ? g.c : s->reserve(products * parts * size * e.bytes);
   hr_code code = over_batch(e, g, kMostGroups / parts, [&](const Gemm& one, const Launched& l) {
-    const Place c = parts == 1 ? one.c : whole;
+    const Place c = whole.after((one.c.offset - g.c.offset) * parts);
     add_launch(s, *gemm,
                Grid::of(size_t(panels), size_t(tiles), size_t(l.products() * parts), 1, 1, 1), one,
                l, packed ? a : one.a, packed ? b : one.b, c, parts, part_k, int32_t(g.transpose_a),
                int32_t(g.transpose_b), int32_t(tile.rows));
     return HR_OK;
   });
-  if (code == HR_OK && parts > 1) code = add_sum_of_parts(r, e, whole, size, parts, g.c, s);
+  if (code == HR_OK && parts > 1)
+    code = add_sum_of_parts(r, e, {whole, g.c, size, parts, products}, s);
   return code;
 }
 
@@ -135,32 +138,38 @@ hr_code add_for_gpu(hr_request* r, const GemmElement& e, const Gemm& g, const Gp
                     bool aligned, Sequence* s) {
   const int64_t products = products_of(g);
   const int64_t columns = divide_up(g.n, tile.side), rows = divide_up(g.m, tile.side);
-  const int64_t wanted = products > 1 || !may_be_cut(e, g)
-                             ? 1
-                             : parts_of(device_of(r), columns * rows, g.k, 16 * tile.slice);
+  const int64_t wanted = parts_of(wanted_groups(device_of(r), tile.items),
+                                  columns * rows * products, g.k, 16 * tile.slice);
   const int64_t part_k = divide_up(divide_up(g.k, wanted), tile.slice) * tile.slice;
   const int64_t parts = divide_up(g.k, part_k);
-  const std::string transposes = std::string(" -DTRANSPOSE_A=") + (g.transpose_a ? "1" : "0") +
-                                 " -DTRANSPOSE_B=" + (g.transpose_b ? "1" : "0");
+  Gemm product = g;
+  if (parts > 1) product.epilogue = {};  // of the whole sums
+  const std::string more = std::string(" -DTRANSPOSE_A=") + (g.transpose_a ? "1" : "0") +
+                           " -DTRANSPOSE_B=" + (g.transpose_b ? "1" : "0") +
+                           product.epilogue.defines() + e.part_define(parts);
   // Two groups of the largest tile fit a multiprocessor if an item has 128 registers at most.
   const bool limited = device_of(r).traits.nvidia && tile.side == 128;
-  const std::string defines = tile.defines(e, aligned) + tile.more + transposes +
-                              g.epilogue.defines() + (limited ? " -cl-nv-maxrregcount=128" : "");
+  const std::string defines =
+      tile.defines(e, aligned) + tile.more + more + (limited ? " -cl-nv-maxrregcount=128" : "");
   const Kernel* gemm;
   if (hr_code code = find(r, "gemm/gemm_gpu.cl", defines, "gemm", &gemm)) return code;
   const int64_t size = g.m * g.n;
-  const Place whole = parts == 1 ? g.c : s->reserve(parts * size * e.bytes);
-  hr_code code = over_batch(e, g, kMostGroups / parts, [&](const Gemm& one, const Launched& l) {
-    add_launch(s, *gemm,
-               Grid::of(size_t(rows * tile.items), size_t(columns), size_t(l.products() * parts),
-                        size_t(tile.items), 1, 1),
-               one, l, one.a, one.b, parts == 1 ? one.c : whole, parts, part_k);
-    if (aligned)
-      s->unless_aligned({4 * e.bytes, "gemm/gemm_gpu.cl",
-                         tile.defines(e, false) + transposes + g.epilogue.defines(), "gemm"});
-    return HR_OK;
-  });
-  if (code == HR_OK && parts > 1) code = add_sum_of_parts(r, e, whole, size, parts, g.c, s);
+  const Place whole = parts == 1 ? g.c : s->reserve(products * parts * size * e.part_bytes());
+  hr_code code =
+      over_batch(e, product, kMostGroups / parts, [&](const Gemm& one, const Launched& l) {
+        const int64_t before = (one.c.offset - g.c.offset) / e.bytes;
+        const Place c = parts == 1 ? one.c : whole.after(before * parts * e.part_bytes());
+        add_launch(s, *gemm,
+                   Grid::of(size_t(rows * tile.items), size_t(columns),
+                            size_t(l.products() * parts), size_t(tile.items), 1, 1),
+                   one, l, one.a, one.b, c, parts, part_k);
+        if (aligned)
+          s->unless_aligned(
+              {4 * e.bytes, "gemm/gemm_gpu.cl", tile.defines(e, false) + more, "gemm"});
+        return HR_OK;
+      });
+  if (code == HR_OK && parts > 1)
+    code = add_sum_of_parts(r, e, {whole, g.c, size, parts, products, g.epilogue, g.n}, s);
   return code;
 }
 
@@ -221,9 +230,9 @@ hr_code add_tuned(hr_request* r, const GemmElement& e, const Gemm& gemm, Sequenc
     };
     variant(first);
     for (const GpuTile& tile : kGpuTiles)
-      if (tile.side != first.side && tile.suits(e, aligned)) variant(tile);
+      if (tile.side != first.side && tile.suits(device, e, aligned)) variant(tile);
     const GpuTile& largest = kGpuTiles[0];
-    if (device.traits.nvidia && largest.suits(e, aligned) && e.bytes == 4) {
+    if (device.traits.nvidia && largest.suits(device, e, aligned) && e.bytes == 4) {
       GpuTile tile = largest;
       tile.more = " -DASYNC=1 -DSTAGES=4";
       variant(tile);
@@ -245,17 +254,6 @@ hr_code add_tuned(hr_request* r, const GemmElement& e, const Gemm& gemm, Sequenc
 }
 
 }  // namespace
-
-hr_code add_sum_of_parts(hr_request* r, const GemmElement& e, Place parts, int64_t n, int64_t count,
-                         Place sum, Sequence* s) {
-  const Kernel* kernel;
-  if (hr_code code = find(r, "gemm/parts.cl", e.define, "sum_parts", &kernel)) return code;
-  constexpr int64_t kCpuElements = 2048;  // ELEMENTS of parts.cl
-  const bool cpu = device_of(r).traits.is_cpu;
-  s->add(*kernel, cpu ? Grid::of(size_t(divide_up(n, kCpuElements)), 1) : Grid::of(size_t(n), 64),
-         parts, sum, n, int32_t(count));
-  return HR_OK;
-}
 
 hr_code add_gemm(hr_request* r, const GemmElement& e, Gemm gemm, Sequence* s) {
   const int64_t products = products_of(gemm);

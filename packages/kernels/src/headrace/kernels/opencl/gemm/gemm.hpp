@@ -33,10 +33,6 @@ struct Gemm {
 // Appends the steps of a product; some of m, n, k and the batch may be 0.
 hr_code add_gemm(hr_request* request, const GemmElement& element, Gemm gemm, Sequence* sequence);
 
-// Appends the sum of `count` arrays of n elements that lie one after the other.
-hr_code add_sum_of_parts(hr_request* request, const GemmElement& element, Place parts, int64_t n,
-                         int64_t count, Place sum, Sequence* sequence);
-
 }  // namespace hr::cl
 
 #endif

@@ -62,9 +62,15 @@ struct GpuTile {
   int64_t items;
   const char* more = "";  // defines of variants for some GPUs
 
+  // Two buffers for slices of both operands, whose rows have four elements more (PITCH).
+  int64_t local_memory(const GemmElement& e) const {
+    return 2 * 2 * slice * (side + 4) * e.real_bytes;
+  }
   // The largest needs too many registers for double, and for elements that are moved one by one.
-  bool suits(const GemmElement& e, bool aligned) const {
-    return side < 128 || (aligned && e.real_bytes == 4);
+  // The one of 64 needs more than 32 KiB for double, which some devices do not have.
+  bool suits(const Device& device, const GemmElement& e, bool aligned) const {
+    return (side < 128 || (aligned && e.real_bytes == 4)) &&
+           local_memory(e) <= int64_t(device.traits.local_memory);
   }
   std::string defines(const GemmElement& e, bool aligned) const {
     return e.define + ("-DTILE=" + std::to_string(side) + " -DALIGNED=" + (aligned ? "1" : "0"));
@@ -78,17 +84,10 @@ inline GpuTile gpu_tile(const Device& device, const GemmElement& e, bool aligned
   for (const GpuTile& tile : kGpuTiles) {
     const bool fills =
         divide_up(m, tile.side) * divide_up(n, tile.side) * others >= device.traits.compute_units;
-    if (tile.suits(e, aligned) && fills && 2 * std::min(m, n) > tile.side) return tile;
+    if (tile.suits(device, e, aligned) && fills && 2 * std::min(m, n) > tile.side) return tile;
   }
-  return kGpuTiles[std::min(m, n) > 32 ? 1 : 2];
-}
-
-// Into how many parts a sum over k is cut, so that `tiles` tiles become enough for the device. A
-// part has `least` elements at least.
-inline int64_t parts_of(const Device& device, int64_t tiles, int64_t k, int64_t least) {
-  const int64_t wanted = (device.traits.is_cpu ? 1 : 2) * device.traits.compute_units;
-  if (tiles >= wanted) return 1;
-  return std::max<int64_t>(1, std::min(wanted / std::max<int64_t>(tiles, 1), k / least));
+  const GpuTile &middle = kGpuTiles[1], &smallest = kGpuTiles[2];
+  return std::min(m, n) > 32 && middle.suits(device, e, aligned) ? middle : smallest;
 }
 
 }  // namespace hr::cl

@@ -40,7 +40,8 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Pl
   const int64_t tiles = divide_up(rows, tile.rows) * (products / c.groups);
   const int64_t lines = c.w.batch * c.w.out[0];
   const int64_t least = std::max<int64_t>(1, 2 * tile.depth / std::max(w.out_w, 1));
-  const int64_t wanted = parts_of(device_of(r), panels * tiles * c.groups, lines, least);
+  const int64_t wanted =
+      parts_of(wanted_groups(device_of(r), 1), panels * tiles * c.groups, lines, least);
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
   const Kernel* kernel;
   if (hr_code code = find(r, "convolution/conv_filter_cpu.cl",
@@ -53,7 +54,7 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Pl
   const Place whole = parts == 1 ? filter : s->reserve(parts * size * work.e.part_bytes());
   s->add(*kernel, Grid::of(size_t(panels), size_t(tiles), size_t(c.groups * parts), 1, 1, 1), x,
          work.at.y, whole, w, int32_t(tile.rows), int32_t(parts), int32_t(part_lines));
-  return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, whole, size, parts, filter, s);
+  return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, {whole, filter, size, parts}, s);
 }
 
 }  // namespace

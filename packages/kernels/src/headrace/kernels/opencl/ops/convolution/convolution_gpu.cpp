@@ -14,7 +14,8 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Gp
   const bool aligned = is_aligned(work);
   const int64_t m = gpu_rows(work).rows, pixels = c.w.batch * c.w.out_positions();
   const int64_t columns = divide_up(w.columns, tile.side), rows = divide_up(m, tile.side);
-  const int64_t wanted = parts_of(device_of(r), columns * rows * c.groups, pixels, 16 * tile.slice);
+  const int64_t wanted = parts_of(wanted_groups(device_of(r), tile.items),
+                                  columns * rows * c.groups, pixels, 16 * tile.slice);
   const int64_t part_pixels = divide_up(divide_up(pixels, wanted), tile.slice) * tile.slice;
   const int64_t parts = divide_up(pixels, part_pixels);
   const Kernel* kernel;
@@ -32,7 +33,7 @@ hr_code add_filter_gradient(hr_request* r, const ConvolutionWork& work, const Gp
   if (aligned)
     s->unless_aligned({4 * work.e.bytes, "convolution/conv_filter_gpu.cl",
                        tile.defines(work.e, false) + part, "filter_gradient"});
-  return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, whole, size, parts, filter, s);
+  return parts == 1 ? HR_OK : add_sum_of_parts(r, work.e, {whole, filter, size, parts}, s);
 }
 
 }  // namespace
@@ -49,25 +50,35 @@ bool is_aligned(const ConvolutionWork& work) {  // the pitches are multiples of 
 
 hr_code add_for_gpu(hr_request* r, const ConvolutionWork& work, const GpuTile& tile, Sequence* s) {
   if (work.to_filter()) return add_filter_gradient(r, work, tile, s);
+  const Convolution& c = work.c;
   const WindowArgument w = work.window();
   const bool aligned = is_aligned(work);
-  const std::string which =
-      (work.forward() ? " -DTO_INPUT=0" : " -DTO_INPUT=1") + work.epilogue.defines();
+  const auto [pixels, products] = gpu_rows(work);
+  const int64_t rows = divide_up(pixels, tile.side), columns = divide_up(w.columns, tile.side);
+  const int64_t length = c.w.window_positions() * w.depth / work.phases();
+  const int64_t parts = parts_of(wanted_groups(device_of(r), tile.items), rows * columns * products,
+                                 length, 16 * tile.slice);
+  const EpilogueStep of_parts = parts == 1 ? work.epilogue : EpilogueStep{};
+  const std::string which = (work.forward() ? " -DTO_INPUT=0" : " -DTO_INPUT=1") +
+                            of_parts.defines() + work.e.part_define(parts);
   const Kernel* kernel;
   if (hr_code code = find(r, "convolution/conv_gpu.cl", tile.defines(work.e, aligned) + which,
                           "convolve", &kernel))
     return code;
-  const auto [pixels, products] = gpu_rows(work);
-  work.epilogue.add_launch(
-      s, *kernel,
-      Grid::of(size_t(divide_up(pixels, tile.side) * tile.items),
-               size_t(divide_up(w.columns, tile.side)), size_t(products), size_t(tile.items), 1, 1),
-      work.forward() ? work.at.x : work.at.y, work.at.filter,
-      work.forward() ? work.at.y : work.at.x, w);
+  const Place from = work.forward() ? work.at.x : work.at.y;
+  const Place to = work.forward() ? work.at.y : work.at.x;
+  const int64_t size = c.w.batch * w.out_h * w.out_w * w.out_pitch;
+  const Place whole = parts == 1 ? to : s->reserve(parts * size * work.e.part_bytes());
+  of_parts.add_launch(s, *kernel,
+                      Grid::of(size_t(rows * tile.items), size_t(columns), size_t(products * parts),
+                               size_t(tile.items), 1, 1),
+                      from, work.at.filter, whole, w, int32_t(parts));
   if (aligned)
     s->unless_aligned({4 * work.e.bytes, "convolution/conv_gpu.cl",
                        tile.defines(work.e, false) + which, "convolve"});
-  return HR_OK;
+  if (parts == 1) return HR_OK;
+  return add_sum_of_parts(r, work.e,
+                          {whole, to, size, parts, 1, work.epilogue, int64_t(w.out_pitch)}, s);
 }
 
 }  // namespace hr::cl

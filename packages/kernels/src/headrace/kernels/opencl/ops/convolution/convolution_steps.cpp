@@ -113,8 +113,8 @@ NamedVariants variants_for_cpu(hr_request* r, const ConvolutionWork& work) {
 NamedVariants variants_for_gpu(hr_request* r, const ConvolutionWork& work) {
   const auto [rows, products] = gpu_rows(work);
   const bool aligned = is_aligned(work);
-  const GpuTile first =
-      gpu_tile(device_of(r), work.e, aligned, rows, work.window().columns, products);
+  const Device& device = device_of(r);
+  const GpuTile first = gpu_tile(device, work.e, aligned, rows, work.window().columns, products);
   NamedVariants variants;
   auto add = [&](const GpuTile& tile) {
     variants.emplace_back(
@@ -123,7 +123,7 @@ NamedVariants variants_for_gpu(hr_request* r, const ConvolutionWork& work) {
   };
   add(first);
   for (const GpuTile& tile : kGpuTiles)
-    if (tile.side != first.side && tile.suits(work.e, aligned)) add(tile);
+    if (tile.side != first.side && tile.suits(device, work.e, aligned)) add(tile);
   return variants;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gemm/gemm.hpp"
+#include "gemm/parts.hpp"
 #include "gemm/tiles.hpp"
 #include "ops/convolution/convolution_steps.hpp"
 #include "ops/convolution/window_argument.hpp"

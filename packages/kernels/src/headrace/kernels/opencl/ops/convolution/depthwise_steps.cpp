@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "gemm/gemm.hpp"
-#include "gemm/tiles.hpp"
+#include "gemm/parts.hpp"
 #include "ops/convolution/convolution_steps.hpp"
 #include "ops/convolution/window_argument.hpp"
 
@@ -42,8 +41,12 @@ hr_code add_depthwise(hr_request* r, const GemmElement& e, const Convolution& c,
   const int64_t size = c.w.window_positions() * c.out_channels;
   constexpr int64_t kVectors = 4;  // VECTORS of depthwise_cpu.cl
   const int64_t blocks =
-      cpu ? divide_up(c.out_channels, kVectors * e.lanes) : divide_up(size, int64_t(kItems) * 8);
-  const int64_t wanted = parts_of(device_of(r), blocks, lines, 4);
+      divide_up(cpu ? c.out_channels : size, cpu ? kVectors * e.lanes : int64_t(kItems));
+  // Items of a GPU wait for memory most of the time: as many as its processors can hold.
+  const int64_t groups = wanted_groups(device_of(r), kItems) * (cpu ? 1 : 4);
+  constexpr int64_t kFewestPixels = 64;
+  const int64_t least = cpu ? 4 : std::max<int64_t>(1, kFewestPixels / c.w.out[1]);
+  const int64_t wanted = parts_of(groups, blocks, lines, least);
   const int64_t part_lines = divide_up(lines, wanted), parts = divide_up(lines, part_lines);
   if (hr_code code = find_with(e.part_define(parts))) return code;
   const Place whole = parts == 1 ? at.filter : s->reserve(parts * size * e.part_bytes());
@@ -51,7 +54,7 @@ hr_code add_depthwise(hr_request* r, const GemmElement& e, const Convolution& c,
          cpu ? Grid::of(size_t(blocks), size_t(parts), 1, 1)
              : Grid::of(size_t(size), size_t(parts), kItems, 1),
          at.x, at.y, whole, w, int32_t(part_lines));
-  return parts == 1 ? HR_OK : add_sum_of_parts(r, e, whole, size, parts, at.filter, s);
+  return parts == 1 ? HR_OK : add_sum_of_parts(r, e, {whole, at.filter, size, parts}, s);
 }
 
 }  // namespace hr::cl

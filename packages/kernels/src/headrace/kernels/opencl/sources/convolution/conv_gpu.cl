@@ -65,6 +65,14 @@ static inline void advance_window(int* ky, int* kx, int* c, int depth, int taps_
   }
 }
 
+// Where in the window element k of a sum is.
+static inline void place_in_window(int* ky, int* kx, int* c, int depth, int taps_w, int k) {
+  const int tap = k / depth;
+  *c = k - tap * depth;
+  *ky = taps_w ? tap / taps_w : 0;
+  *kx = taps_w ? tap % taps_w : 0;
+}
+
 static inline real at_window(const operand* o, int ky, int kx, int c) {
   const int y = o->row.y + ky * o->row.move_y, x = o->row.x + kx * o->row.move_x;
   const bool inside =
@@ -148,23 +156,24 @@ static inline void advance_b(operand* o) {}
 
 #include "gemm/gpu_multiply.cl"
 
-// Grid: tiles of pixels, tiles of columns, groups times phases.
-TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
-                    window w EPILOGUE_PARAMETERS) {
+// Grid: tiles of pixels, tiles of columns, groups times phases times parts of the windows.
+TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(R, all_to), window w,
+                    int parts EPILOGUE_PARAMETERS) {
   EPILOGUE_INPUTS;
   HR_INPUT(T, all_from);
   HR_INPUT(T, all_filter);
-  HR_OUTPUT(T, all_to);
+  HR_OUTPUT(R, all_to);
   LOCAL_SLICES;
+  const int product = get_group_id(2) / parts, part = get_group_id(2) % parts;
 #if TO_INPUT
   const int phases = w.stride_h * w.stride_w;
-  const int group = get_group_id(2) / phases, phase = get_group_id(2) % phases;
+  const int group = product / phases, phase = product % phases;
   const int phase_y = phase / w.stride_w, phase_x = phase % w.stride_w;
   const int step_h = w.stride_h, step_w = w.stride_w;
   const taps down = taps_of_phase(phase_y, w.low_h, w.dilation_h, w.stride_h, w.size_h);
   const taps across = taps_of_phase(phase_x, w.low_w, w.dilation_w, w.stride_w, w.size_w);
 #else
-  const int group = get_group_id(2), phase_y = 0, phase_x = 0, step_h = 1, step_w = 1;
+  const int group = product, phase_y = 0, phase_x = 0, step_h = 1, step_w = 1;
   const taps down = {0, 1, w.size_h}, across = {0, 1, w.size_w};
 #endif
   const int high = (w.out_h - phase_y + step_h - 1) / step_h;
@@ -179,6 +188,9 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
   o.across = across;
   o.taps_h = across.count ? down.count : 0;
   o.taps_w = across.count;
+  // Phases differ in how long their sums are: some may have nothing for the last parts.
+  const int length = o.taps_h * o.taps_w * w.depth;
+  const int part_length = (length + parts * TK - 1) / (parts * TK) * TK, begin = part * part_length;
   {
     const int i = i0 + A_ROW, n = i / (high * wide), y = i / wide % high, x = i % wide;
     o.row.inside = i < m;
@@ -194,11 +206,9 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
     o.row.move_y = w.dilation_h;
     o.row.move_x = w.dilation_w;
 #endif
-    o.row.ky = o.row.kx = o.row.c = 0;
-    if (o.taps_h) advance_window(&o.row.ky, &o.row.kx, &o.row.c, w.depth, o.taps_w, A_K);
+    place_in_window(&o.row.ky, &o.row.kx, &o.row.c, w.depth, o.taps_w, begin + A_K);
 #if !TO_INPUT
-    o.ky = o.kx = o.c = 0;
-    advance_window(&o.ky, &o.kx, &o.c, w.depth, o.taps_w, B_K);
+    place_in_window(&o.ky, &o.kx, &o.c, w.depth, o.taps_w, begin + B_K);
 #endif
     o.column = j0 + B_COLUMN;
 #if TO_INPUT
@@ -209,7 +219,7 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
   }
   const epilogue e = EPILOGUE_OF(group * w.columns);
   sums result;
-  multiply_tile(&result, &o, &o, o.taps_h * o.taps_w * w.depth, slices_a, slices_b);
+  multiply_tile(&result, &o, &o, min(part_length, length - begin), slices_a, slices_b);
 #pragma unroll
   for (int h = 0; h < GROUPS; ++h) {
 #pragma unroll
@@ -219,7 +229,8 @@ TILED void convolve(HR_IN(T, all_from), HR_IN(T, all_filter), HR_OUT(T, all_to),
       const int n = i / (high * wide), y = i / wide % high * step_h + phase_y,
                 x = i % wide * step_w + phase_x;
       writer to =
-          all_to + ((((long)n * w.out_h + y) * w.out_w + x) * w.out_pitch + group * w.columns);
+          all_to + (((((long)part * w.batch + n) * w.out_h + y) * w.out_w + x) * w.out_pitch +
+                    group * w.columns);
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g)
         store_four(result.at[4 * h + r][g], to, j0 + ITEM_COLUMN(g), w.columns, &e);

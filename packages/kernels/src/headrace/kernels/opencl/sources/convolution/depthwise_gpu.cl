@@ -73,20 +73,20 @@ ITEMWISE void depthwise_to_filter(HR_IN(T, x), HR_IN(T, y), HR_OUT(R, filter), w
   const int j = i % w.out_pitch, tap = i / w.out_pitch;
   const int top = tap / w.size_w * w.dilation_h - w.low_h;
   const int left = tap % w.size_w * w.dilation_w - w.low_w;
+  // Positions of y whose element of the window is inside of a line of x.
+  const int first = max(0, -left + w.stride_w - 1) / w.stride_w;
+  const int last = left < w.in_w ? min(w.out_w - 1, (w.in_w - left - 1) / w.stride_w) : -1;
   const int begin = get_global_id(1) * part_lines, end = min(w.batch * w.out_h, begin + part_lines);
   real sum = 0;
   for (int line = begin; line < end; ++line) {
     const int iy = line % w.out_h * w.stride_h + top;
     if (iy < 0 || iy >= w.in_h) continue;
-    reader row =
-        x + (((long)(line / w.out_h) * w.in_h + iy) * w.in_w * w.in_pitch + j / MULTIPLIER);
+    reader row = x + ((((long)(line / w.out_h) * w.in_h + iy) * w.in_w + left) * w.in_pitch +
+                      j / MULTIPLIER);
     reader grad = y + ((long)line * w.out_w * w.out_pitch + j);
-    for (int ox = 0; ox < w.out_w; ++ox) {
-      const int ix = ox * w.stride_w + left;
-      if (ix >= 0 && ix < w.in_w)
-        sum = fma((real)LOAD1(row, (long)ix * w.in_pitch),
-                  (real)LOAD1(grad, (long)ox * w.out_pitch), sum);
-    }
+    for (int ox = first; ox <= last; ++ox)
+      sum = fma((real)LOAD1(row, (long)ox * w.stride_w * w.in_pitch),
+                (real)LOAD1(grad, (long)ox * w.out_pitch), sum);
   }
   STORE1_RESULT(sum, filter, (long)get_global_id(1) * size + i);
 }

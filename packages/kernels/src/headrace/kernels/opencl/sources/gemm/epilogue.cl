@@ -55,3 +55,14 @@ typedef struct {
 #else
 #define ACTIVATE(v, V) (v)
 #endif
+
+// One result, after its epilogue.
+static inline real finish_one(real v, int column, const epilogue* e) {
+#if SCALES
+  v *= e->scales[column];
+#endif
+#if SHIFTS
+  v += e->shifts[column];
+#endif
+  return ACTIVATE(v, real);
+}

@@ -38,13 +38,13 @@ static inline void advance_b(operand* b) { advance_operand(b); }
 #include "gemm/gpu_multiply.cl"
 
 // Grid: tiles along m, tiles along n, products of the batch times parts of k.
-TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(T, all_c), int m, int n, int k, int lda,
+TILED void gemm(HR_IN(T, all_a), HR_IN(T, all_b), HR_OUT(R, all_c), int m, int n, int k, int lda,
                 int ldb, int parts, int part_k, int batch, long a_inner, long a_outer, long b_inner,
                 long b_outer EPILOGUE_PARAMETERS) {
   EPILOGUE_INPUTS;
   HR_INPUT(T, all_a);
   HR_INPUT(T, all_b);
-  HR_OUTPUT(T, all_c);
+  HR_OUTPUT(R, all_c);
   LOCAL_SLICES;
   const int product = get_group_id(2) / parts, part = get_group_id(2) % parts;
   const int i0 = get_group_id(0) * TILE, j0 = get_group_id(1) * TILE;

@@ -111,17 +111,6 @@ static inline void store_four(real4 v, writer row, int column, int columns, cons
 #endif
 }
 
-// The same for one result.
-static inline real finish_one(real v, int column, const epilogue* e) {
-#if SCALES
-  v *= e->scales[column];
-#endif
-#if SHIFTS
-  v += e->shifts[column];
-#endif
-  return ACTIVATE(v, real);
-}
-
 // Four elements from p, of which n exist; the others are zeros.
 static inline real4 load_four(reader p, int n) {
 #if ALIGNED
