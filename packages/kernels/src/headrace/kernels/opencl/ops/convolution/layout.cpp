@@ -12,16 +12,16 @@ hr_code add_transpose(hr_request* r, const GemmElement& e, Place from, Place to,
   if (hr_code code = find(r, cpu ? "convolution/layout_cpu.cl" : "convolution/layout_gpu.cl",
                           e.define, "transpose", &kernel))
     return code;
-  constexpr size_t kSquare = 32, kLines = 8;  // of layout_gpu.cl
+  constexpr int64_t kSquare = 32, kLines = 8;  // of layout_gpu.cl
   constexpr int64_t kMostGroups = 65535;
+  const int64_t blocks = divide_up(columns, kSquare) * divide_up(rows, kSquare);
   for (int64_t i = 0; i < n; i += kMostGroups) {
     const size_t count = size_t(std::min(kMostGroups, n - i));
     const int64_t begin = i * rows * columns * e.bytes;
-    const Grid grid =
-        cpu ? Grid::of(size_t(divide_up(columns, e.lanes)), size_t(divide_up(rows, e.lanes)), count,
-                       1, 1, 1)
-            : Grid::of(size_t(columns), size_t(divide_up(rows, int64_t(kSquare))) * kLines, count,
-                       kSquare, kLines, 1);
+    const Grid grid = cpu ? Grid::of(size_t(divide_up(columns, e.lanes)),
+                                     size_t(divide_up(rows, e.lanes)), count, 1, 1, 1)
+                          : Grid::of(size_t(blocks * kSquare), size_t(kLines), count,
+                                     size_t(kSquare), size_t(kLines), 1);
     s->add(*kernel, grid, from.after(begin), to.after(begin), int32_t(rows), int32_t(columns));
   }
   return HR_OK;

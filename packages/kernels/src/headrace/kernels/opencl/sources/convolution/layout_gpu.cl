@@ -5,7 +5,8 @@
 #define SQUARE 32
 #define LINES 8  // that a group moves at a time
 
-// to[n][columns][rows] = from[n][rows][columns]. Grid: blocks of SQUARE columns, of SQUARE rows, n.
+// to[n][columns][rows] = from[n][rows][columns]. Grid: blocks of SQUARE rows and columns,
+// LINES, n: an image may have more blocks of rows than a second dimension has groups.
 kernel __attribute__((reqd_work_group_size(SQUARE, LINES, 1))) void transpose(HR_IN(T, all_from),
                                                                               HR_OUT(T, all_to),
                                                                               int rows,
@@ -17,7 +18,9 @@ kernel __attribute__((reqd_work_group_size(SQUARE, LINES, 1))) void transpose(HR
   reader from = all_from + begin;
   writer to = all_to + begin;
   const int x = get_local_id(0), y = get_local_id(1);
-  const int i0 = get_group_id(1) * SQUARE, j0 = get_group_id(0) * SQUARE;
+  const int blocks = (columns + SQUARE - 1) / SQUARE;  // along a row
+  const int i0 = (int)(get_group_id(0) / blocks) * SQUARE;
+  const int j0 = (int)(get_group_id(0) % blocks) * SQUARE;
   for (int r = y; r < SQUARE; r += LINES) {
     if (i0 + r < rows && j0 + x < columns)
       square[r][x] = LOAD1(from, (long)(i0 + r) * columns + j0 + x);
