@@ -25,6 +25,8 @@ def test_large_transposes(device: Device) -> None:
     x = sample((700, 301), "float32")
     assert_as_cpu(device, "Transpose", x, np.int32([1, 0]))
     assert_as_cpu(device, "Transpose", x.reshape(7, 100, 301), np.int32([0, 2, 1]))
+    assert_as_cpu(device, "Transpose", x.reshape(7, -1, 7), np.int32([0, 2, 1]))
+    assert_as_cpu(device, "Transpose", x.reshape(7, 4, -1), np.int32([0, 2, 1]))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -45,7 +45,7 @@ Walk writing_walk(int32_t rank, const int64_t* dims, const int64_t* to, int64_t 
 }
 
 hr_code plan_copy(hr_request* r, const Walk& walk) {
-  if (is_tiled_transpose(walk)) return plan_tiled_transpose(r, walk);
+  if (is_tiled_transpose(device_of(r), walk)) return plan_tiled_transpose(r, walk);
   return plan_elementwise(r, copy_element(r->inputs[0]->dtype), walk, {0});
 }
 

@@ -80,13 +80,15 @@ std::string text_of(int32_t others, const std::string& type, bool cpu) {
 
 }  // namespace
 
-bool is_tiled_transpose(const Walk& given) {
+bool is_tiled_transpose(const Device& device, const Walk& given) {
+  // Of a tile as narrow as a few elements most lanes of a GPU would have nothing to move.
+  const int64_t narrowest = device.traits.is_cpu ? 4 : kGpuTile / 2;
   Walk walk = given;
   walk.collapse();
   if (walk.strides.size() != 1 || walk.rank < 2 || walk.begin(0)) return false;
   const int32_t packed = packed_dimension(walk);
-  return packed >= 0 && packed != walk.rank - 1 && walk.dims[size_t(packed)] >= 4 &&
-         walk.inner() >= 4 && walk.dims[size_t(packed)] * walk.inner() >= kFewest &&
+  return packed >= 0 && packed != walk.rank - 1 && walk.dims[size_t(packed)] >= narrowest &&
+         walk.inner() >= narrowest && walk.dims[size_t(packed)] * walk.inner() >= kFewest &&
          walk.elements() >= 1024;
 }
 

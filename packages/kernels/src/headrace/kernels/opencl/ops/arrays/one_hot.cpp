@@ -14,14 +14,22 @@ struct OneHotPlan {
   const Kernel* kernel;
   Grid grid;
   int64_t n, depth, inner, per_item;
+  bool wide;  // numbers of elements are 64-bit
 };
+
+template <class Index>
+hr_code launch_one_hot(hr_ctx* ctx, const OneHotPlan& p, const hr_tensor* const* in,
+                       hr_tensor* const* out) {
+  return launch(ctx, *p.kernel, p.grid, In{in[0]->data}, In{in[2]->data}, In{in[3]->data},
+                Out{out[0]->data}, Index(p.n), Index(p.depth), Index(p.inner), Index(p.per_item));
+}
 
 hr_code compute_one_hot(hr_ctx* ctx, void*, void* plan, const hr_tensor* const* in,
                         hr_tensor* const* out, void*) {
   const auto& p = *static_cast<const OneHotPlan*>(plan);
   if (p.n == 0) return HR_OK;
-  return launch(ctx, *p.kernel, p.grid, In{in[0]->data}, In{in[2]->data}, In{in[3]->data},
-                Out{out[0]->data}, p.n, p.depth, p.inner, p.per_item);
+  return p.wide ? launch_one_hot<int64_t>(ctx, p, in, out)
+                : launch_one_hot<int32_t>(ctx, p, in, out);
 }
 
 hr_code prepare_one_hot(void*, hr_request* r) {
@@ -34,11 +42,14 @@ hr_code prepare_one_hot(void*, hr_request* r) {
   p.inner = std::max<int64_t>(1, product(x->dims, int32_t(axis), x->rank));
   const Traits& traits = device_of(r).traits;
   p.per_item = traits.is_cpu ? std::max<int64_t>(8192, p.n / (8 * traits.compute_units)) : 1;
+  // GPUs divide 64-bit numbers slowly. A last group may reach beyond n.
+  constexpr int64_t kMostNarrow = INT32_MAX - 256;
+  p.wide = traits.is_cpu || p.n > kMostNarrow;
   p.grid = Grid::of(size_t((p.n + p.per_item - 1) / p.per_item), traits.is_cpu ? 1 : 256);
   std::string error;
   p.kernel = find_kernel(device_of(r), "gather.cl",
-                         std::string("-DIndex=long -DE=") + storage_type(copied_as(y->dtype)) +
-                             " -DI=" + storage_type(x->dtype),
+                         std::string(p.wide ? "-DIndex=long -DE=" : "-DIndex=int -DE=") +
+                             storage_type(copied_as(y->dtype)) + " -DI=" + storage_type(x->dtype),
                          "one_hot", &error);
   if (!p.kernel) return hr_request_fail(r, HR_INTERNAL, "%s", error.c_str());
   keep_plan(r, new OneHotPlan(p));
