@@ -35,6 +35,11 @@ template <Direction direction, bool depthwise> hr_code prepare(void*, hr_request
                            r->node->op, ShapeText(r->inputs[0]).text, ShapeText(r->inputs[1]).text);
   const bool first = c.w.channels_first;
   auto place = [](int input) { return input < 0 ? Place::output(0) : Place::input(input); };
+  if (first && !depthwise && is_product_of_planes(device_of(r), c, direction, epilogue)) {
+    const ConvolutionPlaces at{place(node.x), place(node.filter), place(node.y)};
+    if (hr_code code = add_product_of_planes(r, e, c, direction, at, s)) return code;
+    return run_sequence(r, std::move(sequence));
+  }
   Images x{place(node.x), c.w.batch, c.w.in_positions(), c.w.channels};
   Images y{place(node.y), c.w.batch, c.w.out_positions(), c.out_channels};
   if (direction != Direction::to_input) {

@@ -129,6 +129,27 @@ NamedVariants variants_for_gpu(hr_request* r, const ConvolutionWork& work) {
 
 }  // namespace
 
+bool is_product_of_planes(const Device& device, const Convolution& c, Direction direction,
+                          const EpilogueStep& epilogue) {
+  // Few pixels of an image leave tiles empty; rows that are not in fours are slow to read.
+  const int64_t positions = c.w.out_positions();
+  return !device.traits.is_cpu && direction != Direction::to_filter && epilogue.empty() &&
+         is_product(c) && positions >= 128 && positions % 4 == 0;
+}
+
+hr_code add_product_of_planes(hr_request* r, const GemmElement& e, const Convolution& c,
+                              Direction direction, const ConvolutionPlaces& at, Sequence* s) {
+  const bool forward = direction == Direction::forward;
+  Gemm g;
+  g.m = forward ? c.out_channels : c.w.channels;
+  g.k = forward ? c.w.channels : c.out_channels;
+  g.n = c.w.out_positions();
+  g.a = at.filter, g.b = forward ? at.x : at.y, g.c = forward ? at.y : at.x;
+  g.transpose_a = forward;
+  g.batch = {{c.w.batch, 0, g.k * g.n}};
+  return add_gemm(r, e, g, s);
+}
+
 hr_code add_convolution(hr_request* r, const GemmElement& e, const Convolution& c,
                         Direction direction, const ConvolutionPlaces& at,
                         const EpilogueStep& epilogue, Sequence* s) {

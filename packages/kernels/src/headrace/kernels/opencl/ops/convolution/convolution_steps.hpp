@@ -19,6 +19,14 @@ hr_code add_convolution(hr_request* request, const GemmElement& element, const C
                         convolution::Direction direction, const ConvolutionPlaces& places,
                         const EpilogueStep& epilogue, Sequence* sequence);
 
+// Whether images in NCHW are best multiplied as they are, not transposed: on GPUs, if every pixel
+// is by itself. The result has no epilogue, which is of columns.
+bool is_product_of_planes(const Device& device, const Convolution& c,
+                          convolution::Direction direction, const EpilogueStep& epilogue);
+hr_code add_product_of_planes(hr_request* request, const GemmElement& element, const Convolution& c,
+                              convolution::Direction direction, const ConvolutionPlaces& places,
+                              Sequence* sequence);
+
 hr_code add_depthwise(hr_request* request, const GemmElement& element, const Convolution& c,
                       convolution::Direction direction, const ConvolutionPlaces& places,
                       Sequence* sequence);
