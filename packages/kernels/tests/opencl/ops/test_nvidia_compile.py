@@ -57,6 +57,7 @@ PROGRAMS = [
     ("pooling/pool_gpu.cl", {}),
     ("pooling/pool_gpu.cl", {"T_DOUBLE": 1}),
     ("convolution/layout_gpu.cl", {}),
+    ("gather.cl", {"E": "float", "I": "long", "Index": "int"}),
     ("gemm/parts_gpu.cl", {}),
     ("gemm/parts_gpu.cl", {"LINES": 8, "T_HALF": 1, "SCALES": 1, "SHIFTS": 1, "ACTIVATION": 3}),
     ("lrn.cl", {"BETA": 3}),

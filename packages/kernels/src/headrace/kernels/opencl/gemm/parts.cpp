@@ -18,11 +18,11 @@ hr_code add_sum_of_parts(hr_request* r, const GemmElement& e, const PartialSums&
   constexpr int64_t kMany = 16;
   const size_t lines = p.count < kMany ? 1 : 8;
   const size_t elements = lines == 1 ? 64 : 32;  // ELEMENTS of parts_gpu.cl
-  const std::string defines = e.define + ("-DLINES=" + std::to_string(lines)) + p.epilogue.defines();
+  const std::string defines =
+      e.define + ("-DLINES=" + std::to_string(lines)) + p.epilogue.defines();
   if (hr_code code = find(r, "gemm/parts_gpu.cl", defines, "sum_parts", &kernel)) return code;
-  p.epilogue.add_launch(s, *kernel,
-                        Grid::of(size_t(p.size), lines, products, elements, lines, 1), p.parts,
-                        p.sums, p.size, int32_t(p.count), int32_t(p.columns));
+  p.epilogue.add_launch(s, *kernel, Grid::of(size_t(p.size), lines, products, elements, lines, 1),
+                        p.parts, p.sums, p.size, int32_t(p.count), int32_t(p.columns));
   return HR_OK;
 }
 
