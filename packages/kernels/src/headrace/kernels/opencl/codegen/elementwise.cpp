@@ -29,7 +29,7 @@ int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Whether rows of four elements lie together in every operand, and none needs longs as offsets.
 void look_at_strides(const Walk& walk, bool* quads, bool* wide) {
-  *wide = walk.elements() >= int64_t(1) << 31;
+  *wide = !is_narrow(walk.elements());
   *quads = walk.inner() % 4 == 0;
   for (size_t k = 0; k < walk.strides.size(); ++k) {
     const int64_t step = walk.inner_stride(k);

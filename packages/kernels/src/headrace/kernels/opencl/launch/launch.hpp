@@ -78,6 +78,9 @@ struct Grid {
   }
 };
 
+// Whether int holds the numbers of so many items, and of those that fill up their last group.
+inline bool is_narrow(int64_t items) { return items <= INT32_MAX - 1024; }
+
 // ---- arguments --------------------------------------------------------------------------------
 
 // Memory of the device that the kernel reads, or writes: HR_IN and HR_OUT. Both become two OpenCL

@@ -42,9 +42,7 @@ hr_code prepare_one_hot(void*, hr_request* r) {
   p.inner = std::max<int64_t>(1, product(x->dims, int32_t(axis), x->rank));
   const Traits& traits = device_of(r).traits;
   p.per_item = traits.is_cpu ? std::max<int64_t>(8192, p.n / (8 * traits.compute_units)) : 1;
-  // GPUs divide 64-bit numbers slowly. A last group may reach beyond n.
-  constexpr int64_t kMostNarrow = INT32_MAX - 256;
-  p.wide = traits.is_cpu || p.n > kMostNarrow;
+  p.wide = traits.is_cpu || !is_narrow(p.n);  // GPUs divide 64-bit numbers slowly
   p.grid = Grid::of(size_t((p.n + p.per_item - 1) / p.per_item), traits.is_cpu ? 1 : 256);
   std::string error;
   p.kernel = find_kernel(device_of(r), "gather.cl",

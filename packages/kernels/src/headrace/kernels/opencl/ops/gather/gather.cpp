@@ -54,7 +54,7 @@ const Kernel* gather_kernel(Device& device, hr_dtype dtype, hr_dtype indices, bo
 }
 
 bool is_wide(const Device& device, int64_t elements, int64_t from) {
-  return device.traits.is_cpu || std::max(elements, from) >= int64_t(1) << 31;
+  return device.traits.is_cpu || !is_narrow(std::max(elements, from));
 }
 
 template <class Index>
