@@ -52,6 +52,20 @@ def test_reductions_of_any_form_equal_the_cpus(
         assert_as_cpu(device, op, x, np.array(axes, np.int32), keep_dims=keep, scale=SCALE)
 
 
+# Many short columns, columns too few for an item each, and rows of several runs cut within a run.
+@pytest.mark.parametrize(
+    "shape, axes",
+    [((5000, 16, 4), [1]), ((3, 7, 900), [1]), ((4, 17, 9), [1]), ((2, 3, 200_003), [0, 2])],
+)
+@pytest.mark.parametrize("op", ["Sum", "Max"])
+def test_reductions_are_cut_to_fill_the_device(
+    device: Device, op: str, shape: tuple, axes: list
+) -> None:
+    x = sample(shape, "float32", seed=1, low=-1, high=3)
+    first = assert_as_cpu(device, op, x, np.int32(axes), scale=SCALE)
+    np.testing.assert_array_equal(first, run_kernel(op, x, np.int32(axes), device=device))
+
+
 @pytest.mark.parametrize(
     "op, dtype",
     [

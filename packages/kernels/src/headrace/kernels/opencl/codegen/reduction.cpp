@@ -25,10 +25,10 @@ Split split_of(const Traits& traits, const Runs& runs) {
   int64_t columns = kGpuColumns;
   if (traits.is_cpu)
     columns = std::clamp<int64_t>(divided(results, items * 64) * 64, 256, kCpuColumns);
-  // What can be cut: elements of one row, or rows of a row's size; of columns, side by side.
-  const int64_t step =
-      runs.rows ? (runs.reduced_rank ? runs.inner : 1) : std::min(runs.inner, columns);
-  const int64_t parts = runs.rows && !runs.reduced_rank ? runs.inner : runs.reduced;
+  // What can be cut: elements of rows, or rows of a row's size; of columns, side by side.
+  const bool elements = runs.rows && (!traits.is_cpu || !runs.reduced_rank);
+  const int64_t step = elements ? 1 : runs.rows ? runs.inner : std::min(runs.inner, columns);
+  const int64_t parts = elements ? folded : runs.reduced;
   const int64_t units = runs.rows ? results : results / runs.inner * divided(runs.inner, columns);
   Split split{1, parts, runs.rows ? 1 : columns};
   if (units < items && parts > 1) {
@@ -41,6 +41,15 @@ Split split_of(const Traits& traits, const Runs& runs) {
     split.per_item =
         std::max<int64_t>({1, fewest / std::max<int64_t>(1, folded), divided(results, 2 * items)});
   return split;
+}
+
+// The items of a GPU for each result: of columns kGpuRows, or 1 where there are many short ones.
+int64_t group_of(const Traits& traits, const Runs& runs, const Split& split) {
+  const int64_t elements = runs.folded() / split.segments;
+  if (runs.rows) return elements <= 16 ? 1 : elements <= 512 ? 32 : kGpuGroup;
+  constexpr int64_t kShort = 32, kMany = 256;  // elements; columns for each compute unit
+  const bool many = runs.results() >= kMany * traits.compute_units;
+  return split.segments == 1 && runs.reduced <= kShort && many ? 1 : kGpuRows;
 }
 
 // Whether offsets pass what an int holds.
@@ -56,8 +65,7 @@ bool is_wide(const Runs& runs) {
 std::string add_stage(Device& device, const Folding& folding, const Runs& runs, const Split& split,
                       int64_t folded, bool wide, ReductionStages* stages) {
   const Traits& traits = device.traits;
-  const int64_t elements = runs.folded() / split.segments;
-  const int64_t group = elements <= 16 ? 1 : elements <= 512 ? 32 : kGpuGroup;
+  const int64_t group = group_of(traits, runs, split);
   ReductionStage stage{};
   stage.memory = folding.memory;
   stage.wide_sizes = {runs.kept,     runs.reduced,   runs.inner, split.segments,
@@ -81,6 +89,8 @@ std::string add_stage(Device& device, const Folding& folding, const Runs& runs, 
     const int64_t per_group = kGpuGroup / group;
     stage.grid = Grid::of(size_t(divided(runs.kept * split.segments, per_group) * group),
                           size_t(per_group), size_t(group), size_t(per_group));
+  } else if (group == 1) {
+    stage.grid = Grid::of(size_t(runs.results()), size_t(kGpuGroup));
   } else {
     stage.grid = Grid::of(size_t(runs.kept * divided(runs.inner, kGpuColumns) * kGpuColumns),
                           size_t(split.segments * kGpuRows), size_t(kGpuColumns), size_t(kGpuRows));

@@ -182,8 +182,8 @@ std::string gpu_rows(const Folding& f, const Runs& runs, int64_t group) {
             gpu_loop(f, "first + lane", "last", items, "", "base + i", "i");
   } else {
     text +=
-        "const Index first = part * s.segment * s.inner;\n"
-        "const Index last = min((part + 1) * s.segment, s.reduced) * s.inner;\n" +
+        "const Index first = part * s.segment;\n"
+        "const Index last = min(first + s.segment, s.reduced * s.inner);\n" +
         gpu_loop(f, "first + lane", "last", items, "const Index r = i / s.inner;\n",
                  "base + hr_reduced(&s, r) + i - r * s.inner", "i");
   }
@@ -201,6 +201,15 @@ std::string gpu_rows(const Folding& f, const Runs& runs, int64_t group) {
   }
   return text + "if (inside && lane == 0) {\nconst Index k = number;\nconst Total total = sum;\n" +
          f.finish + "}\n}\n";
+}
+
+// Many columns of few elements: an item for each.
+std::string gpu_short_columns(const Folding& f) {
+  return "const Index k = get_global_id(0);\n"
+         "if (k >= s.kept * s.inner) return;\n"
+         "const Index base = hr_kept(&s, k / s.inner) + k % s.inner;\n" +
+         gpu_loop(f, "0", "s.reduced", "1", "", "base + hr_reduced(&s, i)", "i") +
+         "const Total total = hr_total(acc);\n" + f.finish + "}\n";
 }
 
 std::string gpu_columns(const Folding& f) {
@@ -238,7 +247,8 @@ std::string reduction_text(const Folding& folding, const Runs& runs, bool cpu, i
                            bool wide) {
   const std::string text = head(folding, runs, wide);
   if (cpu) return text + (runs.rows ? cpu_rows(folding, runs) : cpu_columns(folding));
-  return text + (runs.rows ? gpu_rows(folding, runs, group) : gpu_columns(folding));
+  if (runs.rows) return text + gpu_rows(folding, runs, group);
+  return text + (group == 1 ? gpu_short_columns(folding) : gpu_columns(folding));
 }
 
 }  // namespace hr::cl

@@ -14,10 +14,10 @@ constexpr int64_t kGpuGroup = 256;
 
 // The kernel "reduce". Sizes, as longs or ints: kept, reduced, inner, segments, segment, per_item,
 // folded (elements of a result), number, kept_dims, kept_strides, reduced_dims, reduced_strides.
-// Each result's elements are cut into segments, of so many elements (rows with one reduced run) or
-// reduced rows; `per_item` results are folded by an item of a CPU device. A GPU gives each result
-// `group` items: 1, 32 or kGpuGroup. Result k of segment s is number k * segments + s of rows, s *
-// results + k of columns.
+// Each result's elements are cut into segments, of so many elements (rows with one reduced run, and
+// all rows of a GPU) or reduced rows; `per_item` results are folded by an item of a CPU device. A
+// GPU gives each result of rows `group` items: 1, 32 or kGpuGroup; of columns 1, or kGpuRows.
+// Result k of segment s is number k * segments + s of rows, s * results + k of columns.
 std::string reduction_text(const Folding& folding, const Runs& runs, bool cpu, int64_t group,
                            bool wide);
 
