@@ -225,6 +225,14 @@ def test_few_long_lines_are_cut(device: Device, exclusive: bool, reverse: bool) 
     np.testing.assert_array_equal(first, again)
 
 
+# Lines of less than a tile, of several, and cut into segments of two.
+@pytest.mark.parametrize("shape", [(3, 300), (600, 5000), (40, 60_000)])
+def test_lines_are_cut_into_tiles(device: Device, shape: tuple) -> None:
+    integers = np.random.default_rng(0).integers(-9, 9, shape)
+    for exclusive, reverse in ((False, False), (True, True)):
+        assert_as_cpu(device, "Cumsum", integers, np.int32(1), exclusive=exclusive, reverse=reverse)
+
+
 def test_a_dimension_that_is_not_there_is_an_error(device: Device) -> None:
     with pytest.raises(InvalidArgumentError, match="out of range"):
         run_kernel("Cumsum", np.ones((2, 3), np.float32), np.int32(2), device=device)

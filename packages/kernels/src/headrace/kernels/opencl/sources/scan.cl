@@ -1,21 +1,14 @@
 // Running sums and products along the middle dimension of [outer, n, inner].
 //
 // A line of n elements is cut into segments of `length`. With several, each segment starts with the
-// folds of those before it, which fold_segments computes first. The sizes alone decide where lines
+// folds of those before it, which fold_segments computes first: on a GPU, scan_folds of scan_tiles.cl
+// then folds those. The sizes alone decide where lines
 // are cut: equal inputs give equal bits.
 //
 // PRODUCT, EXCLUSIVE and REVERSE are 1 or 0. A unit of work is WIDTH neighbouring lines of one
 // segment. Grid: units, `per_item` by each item.
 
-#include "values.cl"
-
-#if PRODUCT
-#define START 1
-#define FOLD(a, b) ((a) * (b))
-#else
-#define START 0
-#define FOLD(a, b) ((a) + (b))
-#endif
+#include "scan_folds.cl"
 
 typedef struct {
   long outer, n, inner, segments, length, per_item;
@@ -56,7 +49,8 @@ kernel void fold_segments(HR_IN(T, x), HR_OUT(C, folds), const Lines s) {
   }
 }
 
-// y may lie over x. folds is not read if there is one segment.
+// y may lie over x. folds is not read if there is one segment; on a GPU it has what segments start
+// with.
 kernel void scan(HR_IN_SHARED(T, x), HR_IN_SHARED(C, folds), HR_OUT_SHARED(T, y), const Lines s) {
   HR_INPUT(T, x);
   HR_INPUT(C, folds);
@@ -64,10 +58,15 @@ kernel void scan(HR_IN_SHARED(T, x), HR_IN_SHARED(C, folds), HR_OUT_SHARED(T, y)
   FOR_EACH_UNIT(s) {
     PLACE_OF_UNIT(s);
     for (int j = 0; j < width; ++j) total[j] = START;
+#if HR_IS_CPU
     for (long before = 0; before < segment; ++before) {
       global const C *fold = folds + (before * s.outer + line) * s.inner + column;
       for (int j = 0; j < width; ++j) total[j] = FOLD(total[j], fold[j]);
     }
+#else
+    global const C *start = folds + (segment * s.outer + line) * s.inner + column;
+    for (int j = 0; segment && j < width; ++j) total[j] = start[j];
+#endif
     for (long i = begin; i < end; ++i) {
       const long at = element(s, line, i) + column;
       HR_VECTORIZE
