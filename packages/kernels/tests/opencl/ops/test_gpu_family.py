@@ -25,6 +25,7 @@ TESTS = [
     ("test_ops_fused_products.py", "Relu6 or normalization or parts"),
     ("test_ops_local_response.py", "response"),
     ("test_ops_reduction.py", "largest or (running and float32) or cut"),
+    ("test_ops_softmax.py", "not other"),
     ("test_ops_updates.py", "(slices or segments) and float32 or many"),
     ("test_ops_arrays.py", "mirror or large_transposes or one_hot"),
 ]

@@ -47,6 +47,26 @@ def test_dense_cross_entropy_of_operands_that_broadcast(device: Device) -> None:
         assert_as_cpu(device, "SoftmaxCrossEntropyWithLogits", a, b, scale=10)
 
 
+def test_parts_of_long_rows_without_finite_logits(device: Device) -> None:
+    x = sample((3, 20_000), "float32", seed=1, low=-20, high=20)
+    x[0, :15_000] = -np.inf  # whole parts of a row that is cut
+    x[1] = -1e30
+    x[1, 5000:15_000] = -np.inf
+    x[2, 17_000] = np.nan
+    labels = distributions(x.shape)
+    labels[:2][np.isinf(x[:2])] = 0
+    for row in range(3):
+        assert_as_cpu(device, "Softmax", x[row : row + 1], scale=10)
+        assert_as_cpu(device, "LogSoftmax", x[row : row + 1], scale=10)
+        assert_as_cpu(
+            device,
+            "SoftmaxCrossEntropyWithLogits",
+            x[row : row + 1],
+            labels[row : row + 1],
+            scale=100,
+        )
+
+
 def test_classes_without_weight_add_nothing(device: Device) -> None:
     x = np.array([[0, -np.inf, 1]], np.float32)
     labels = np.array([[0.5, 0, 0.5]], np.float32)
@@ -55,7 +75,7 @@ def test_classes_without_weight_add_nothing(device: Device) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 @pytest.mark.parametrize("index", ["int32", "int64"])
-@pytest.mark.parametrize("shape", [(32, 10), (3, 1000)])
+@pytest.mark.parametrize("shape", [(32, 10), (3, 1000), (2, 20_000)])
 def test_sparse_cross_entropy(device: Device, shape: tuple, index: str, dtype: str) -> None:
     labels = np.random.default_rng(0).integers(0, shape[1], shape[0]).astype(index)
     x = sample(shape, dtype, seed=1)
@@ -78,3 +98,10 @@ def test_in_top_k(device: Device, index: str) -> None:
     targets = np.random.default_rng(0).integers(-1, 10, 40).astype(index)
     assert_as_cpu(device, "InTopK", x, targets, k=3)
     assert_as_cpu(device, "InTopKV2", x, targets, np.array(2, index))
+
+
+def test_in_top_k_of_long_rows(device: Device) -> None:
+    x = sample((6, 3000), "float32", seed=1)
+    x[3, 2999] = np.nan
+    targets = np.argsort(-np.nan_to_num(x), axis=1)[range(6), [0, 4, 5, 0, 2999, 1]]
+    assert_as_cpu(device, "InTopK", x, targets.astype(np.int64), k=5)

@@ -1,20 +1,12 @@
 // Softmax, LogSoftmax and the cross entropies of a softmax: rows of n classes.
 //
-// WAY is one of those below.
 // A CPU device folds a row by one item; a GPU by GROUP items, which share local memory.
-#include "values.cl"
-
-#define SOFTMAX 0
-#define LOG_SOFTMAX 1
-#define DENSE 2
-#define SPARSE 3
 
 #if HR_IS_CPU
 #define GROUP 1
 #endif
 
-// The largest of the values, if none is NaN.
-#define LARGER(a, b) ((a) < (b) | (b) != (b) ? (b) : (a))
+#include "softmax_ways.cl"
 
 #if HR_IS_CPU
 
@@ -75,21 +67,6 @@ static C sum_of_exponentials(global const T *x, long step, long n, C top, global
   for (long row = first_row; row < last_row; ++row)
 
 #else
-
-static C folded(local C *shared, C value, int is_max) {
-  const int lane = get_local_id(0);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  shared[lane] = value;
-  for (int step = GROUP / 2; step; step /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < step) {
-      const C a = shared[lane], b = shared[lane + step];
-      shared[lane] = is_max ? LARGER(a, b) : a + b;
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return shared[0];
-}
 
 #define ROW_OF_ITEMS(j) for (long j = get_local_id(0); j < n; j += GROUP)
 #define FIRST_ITEM (get_local_id(0) == 0)
