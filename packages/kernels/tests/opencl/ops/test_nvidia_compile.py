@@ -62,6 +62,21 @@ PROGRAMS = [
     ("gemm/parts_gpu.cl", {"LINES": 8, "T_HALF": 1, "SCALES": 1, "SHIFTS": 1, "ACTIVATION": 3}),
     ("lrn.cl", {"BETA": 3}),
     ("lrn.cl", {"BETA": 0}),
+    *(
+        ("scan_tiles.cl", {"GROUP": 256, "PRODUCT": 0, "EXCLUSIVE": 0, "REVERSE": 0, value: 1})
+        for value in ("T_float", "T_double", "T_half")
+    ),
+    *(
+        (file, {"WAY": way, "INDEX": "int", **group, "T_float": 1})
+        for file, group in (("softmax_short.cl", {}), ("softmax_parts.cl", {"GROUP": 256}))
+        for way in range(4)
+    ),
+    *(
+        ("top_k.cl", {"I": "int", "GROUP": 256, **block, value: 1})
+        for value in ("T_float", "T_double", "T_half")
+        for block in ({}, {"BLOCK": 2048})
+    ),
+    ("in_top_k.cl", {"I": "int", "GROUP": 256}),
     ("row_order.cl", {"I": "int"}),
     ("row_order.cl", {"I": "long"}),
 ]

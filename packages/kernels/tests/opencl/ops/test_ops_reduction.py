@@ -176,6 +176,15 @@ def test_the_largest_of_rows(device: Device, rows: int, n: int, k: int, dtype: s
     np.testing.assert_array_equal(values, np.take_along_axis(x, indices.astype(int), 1))
 
 
+# Rows that are cut into pieces, or sorted in several blocks, with ties and what is not a number.
+@pytest.mark.parametrize("rows, n, k", [(1, 30_011, 7), (2, 20_000, 32), (3, 5000, 40)])
+def test_the_largest_of_long_rows_that_are_cut(device: Device, rows: int, n: int, k: int) -> None:
+    x = np.random.default_rng(0).integers(0, 900, (rows, n)).astype(np.float32)
+    x[0, ::3] = np.nan
+    for value in (x, np.nan_to_num(x, nan=-1).astype(np.int64)):
+        assert_as_cpu(device, "TopKV2", value, np.int32(k))
+
+
 @pytest.mark.parametrize("k", [4, 50])
 def test_what_is_not_a_number_is_never_among_the_largest(device: Device, k: int) -> None:
     specials = np.float32([np.nan, np.inf, -np.inf, -0.0, 0.0, 1, -1])

@@ -9,10 +9,9 @@ static int precedes(I a, int i, I b, int j, int n) {
   return a < b;
 }
 
-// The first place of a pair at a distance.
-static int place(int pair, int distance) {
-  return pair / distance * 2 * distance + pair % distance;
-}
+#define KEY I
+#define PRECEDES precedes
+#include "bitonic.cl"
 
 // Orders pairs within blocks of BLOCK places, in local memory. With first = 2, it takes `rows`, and
 // runs of up to `last` places are in order afterwards. With first = last = run, it does the
@@ -31,23 +30,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void order_blocks(
     number[at] = first == 2 ? from : numbers[from];
     key[at] = first != 2 ? keys[from] : from < n ? rows[from] : 0;
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int run = first; run <= last; run *= 2) {
-    for (int distance = min(run, BLOCK) / 2; distance > 0; distance /= 2) {
-      for (int pair = item; pair < BLOCK / 2; pair += GROUP) {
-        const int a = place(pair, distance), b = a + distance;
-        const I key_a = key[a], key_b = key[b];
-        const int number_a = number[a], number_b = number[b];
-        const int rises = ((begin + a) & run) == 0;
-        if (precedes(key_a, number_a, key_b, number_b, n) == rises) continue;
-        key[a] = key_b;
-        key[b] = key_a;
-        number[a] = number_b;
-        number[b] = number_a;
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-  }
+  order_block(key, number, begin, n, first, last);
   for (int at = item; at < BLOCK; at += GROUP) {
     keys[begin + at] = key[at];
     numbers[begin + at] = number[at];
