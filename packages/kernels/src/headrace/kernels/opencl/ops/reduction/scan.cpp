@@ -57,18 +57,26 @@ const Kernel* tile_kernel(Device& device, const std::string& options, int64_t gr
                      function, error);
 }
 
-// Of the folds [segments, lines].
-bool add_scan_of_folds(Device& device, const std::string& options, int64_t lines, int64_t segments,
+// What the programs of an op are compiled for.
+struct Options {
+  std::string fold, order;  // what scan_folds depends on, and what it does not
+
+  std::string all() const { return fold + order; }
+};
+
+// Of the folds [segments, lines]. One program serves all orders.
+bool add_scan_of_folds(Device& device, const Options& options, int64_t lines, int64_t segments,
                        Place folds, Sequence* to, std::string* error) {
   const int64_t group = group_for(device.traits, segments);
-  const Kernel* scan = tile_kernel(device, options, group, "scan_folds", error);
+  const Kernel* scan =
+      tile_kernel(device, options.fold + " -DEXCLUSIVE=0 -DREVERSE=0", group, "scan_folds", error);
   if (!scan) return false;
   to->add(*scan, Grid::of(size_t(lines * group), size_t(group)), folds, lines, segments);
   return true;
 }
 
 // On a GPU, lines of neighbours, cut into whole tiles where there are too few for the device.
-bool add_tiles(Device& device, const std::string& options, int64_t lines, int64_t n, Sequence* to,
+bool add_tiles(Device& device, const Options& options, int64_t lines, int64_t n, Sequence* to,
                std::string* error) {
   constexpr int64_t kWanted = 1024;  // groups
   const int64_t group = group_for(device.traits, n), tile = group * kPer;
@@ -76,11 +84,11 @@ bool add_tiles(Device& device, const std::string& options, int64_t lines, int64_
   const int64_t most = std::clamp<int64_t>(kWanted / lines, 1, tiles);
   const int64_t length = (tiles + most - 1) / most * tile, segments = (n + length - 1) / length;
   const Grid grid = Grid::of(size_t(lines * segments * group), size_t(group));
-  const Kernel* scan = tile_kernel(device, options, group, "scan_segments", error);
+  const Kernel* scan = tile_kernel(device, options.all(), group, "scan_segments", error);
   if (!scan) return false;
   Place folds = Place::input(0);
   if (segments > 1) {
-    const Kernel* fold = tile_kernel(device, options, group, "fold_segments", error);
+    const Kernel* fold = tile_kernel(device, options.all(), group, "fold_segments", error);
     if (!fold) return false;
     folds = to->reserve(segments * lines * 8);
     to->add(*fold, grid, Place::input(0), folds, lines, n, segments, length);
@@ -91,11 +99,11 @@ bool add_tiles(Device& device, const std::string& options, int64_t lines, int64_
 }
 
 // Lines, or segments of them, by single items.
-bool add_lines(Device& device, const std::string& options, const Lines& s, Sequence* to,
+bool add_lines(Device& device, const Options& options, const Lines& s, Sequence* to,
                std::string* error) {
   const Traits& traits = device.traits;
   const int64_t width = width_of(traits, s.inner);
-  const std::string by_width = options + " -DWIDTH=" + std::to_string(width);
+  const std::string by_width = options.all() + " -DWIDTH=" + std::to_string(width);
   const int64_t units = s.segments * s.outer * ((s.inner + width - 1) / width);
   const Grid grid =
       Grid::of(size_t((units + s.per_item - 1) / s.per_item), traits.is_cpu ? 1 : kGroup);
@@ -136,9 +144,9 @@ hr_code prepare_scan(hr_request* r, bool product_of_elements) {
   const auto flag = [](const char* name, bool value) {
     return std::string(" -D") + name + (value ? "=1" : "=0");
   };
-  const std::string options = value_option(x->dtype) + flag("PRODUCT", product_of_elements) +
-                              flag("EXCLUSIVE", hr_attr_bool(r->node, "exclusive", 0)) +
-                              flag("REVERSE", hr_attr_bool(r->node, "reverse", 0));
+  const Options options{value_option(x->dtype) + flag("PRODUCT", product_of_elements),
+                        flag("EXCLUSIVE", hr_attr_bool(r->node, "exclusive", 0)) +
+                            flag("REVERSE", hr_attr_bool(r->node, "reverse", 0))};
   constexpr int64_t kLong = 128;
   const bool tiles = !device.traits.is_cpu && inner == 1 && n >= kLong &&
                      device.traits.max_work_group >= size_t(kSmallestGroup);
