@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -229,6 +230,9 @@ def test_calls_run_at_once_and_threads_are_used_again() -> None:
     barrier = threading.Barrier(20)
     calls = [threads.submit(barrier.wait, 20.0) for _ in range(20)]
     assert sorted(call.result(20.0) for call in calls) == list(range(20))
+    end = time.monotonic() + 20.0
+    while threads._idle < 20 and time.monotonic() < end:
+        time.sleep(0.001)  # a thread has a result before it waits for the next call
     names = set()
     for _ in range(50):
         names.add(threads.submit(threading.get_ident).result(20.0))
