@@ -159,7 +159,7 @@ def test_a_copy_leaves_room_on_the_disk(
         mirror.sync()
         assert copied() == ["b"]
         (problem,) = problems.list()
-        assert problem.kind == "no_room" and problem.text.startswith("1 files of s3://")
+        assert problem.kind == "no_room" and problem.text.startswith("No room for 1 file of s3://")
         free += sizes["a"]
         mirror.sync()
         assert copied() == ["a", "b"] and problems.list() == []

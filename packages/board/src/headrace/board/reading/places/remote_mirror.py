@@ -137,9 +137,10 @@ class RemoteMirror:
         if not left_out:
             self._problems.remove("no_room", subject=self._url)
             return
+        files = "1 file" if len(left_out) == 1 else f"{len(left_out)} files"
         text = (
-            f"{len(left_out)} files of {self._url} ({sum(left_out) / 1e9:.1f} GB) are not copied,"
-            f" or not to their end: {tempfile.gettempdir()} would have less than"
+            f"No room for {files} of {self._url} ({sum(left_out) / 1e9:.1f} GB), or for what they"
+            f" have gained: {tempfile.gettempdir()} would have less than"
             f" {_LEAVE_FREE / 1e9:.1f} GB free. Start the board with TMPDIR on a larger disk"
         )
         self._problems.put("no_room", WARNING, text=text, subject=self._url)

@@ -20,6 +20,21 @@ static inline box window_box(window w, int oy, int ox) {
 // The maximum, and the first NaN if there is one.
 static inline bool exceeds(real value, real best) { return !(value <= best) && best == best; }
 
+// The maximum of a window, and where in the image it is first.
+static inline real maximum(reader image, window w, box b, int* winner) {
+  real best = -INFINITY;
+  *winner = b.y0 * w.in_w + b.x0;
+  for (int iy = b.y0; iy < b.y1; ++iy) {
+    for (int ix = b.x0; ix < b.x1; ++ix) {
+      const real value = LOAD1(image, ((long)iy * w.in_w + ix) * w.in_pitch);
+      if (!exceeds(value, best)) continue;
+      best = value;
+      *winner = iy * w.in_w + ix;
+    }
+  }
+  return best;
+}
+
 // Grid: elements of y.
 ITEMWISE void max_pool(HR_IN(T, x), HR_OUT(T, y), window w) {
   HR_INPUT(T, x);
@@ -28,15 +43,8 @@ ITEMWISE void max_pool(HR_IN(T, x), HR_OUT(T, y), window w) {
   if (i >= (long)w.batch * w.out_h * w.out_w * w.out_pitch) return;
   const int c = i % w.out_pitch, ox = i / w.out_pitch % w.out_w, line = i / w.out_pitch / w.out_w;
   reader image = x + ((long)(line / w.out_h) * w.in_h * w.in_w * w.in_pitch + c);
-  const box b = window_box(w, line % w.out_h, ox);
-  real best = -INFINITY;
-  for (int iy = b.y0; iy < b.y1; ++iy) {
-    for (int ix = b.x0; ix < b.x1; ++ix) {
-      const real value = LOAD1(image, ((long)iy * w.in_w + ix) * w.in_pitch);
-      best = exceeds(value, best) ? value : best;
-    }
-  }
-  STORE1(best, y, i);
+  int winner;
+  STORE1(maximum(image, w, window_box(w, line % w.out_h, ox), &winner), y, i);
 }
 
 // Grid: elements of y.
@@ -69,17 +77,8 @@ ITEMWISE void find_winners(HR_IN(T, x), HR_OUT(int, winners), window w) {
   if (i >= (long)w.batch * w.out_h * w.out_w * w.out_pitch) return;
   const int c = i % w.out_pitch, ox = i / w.out_pitch % w.out_w, line = i / w.out_pitch / w.out_w;
   reader image = x + ((long)(line / w.out_h) * w.in_h * w.in_w * w.in_pitch + c);
-  const box b = window_box(w, line % w.out_h, ox);
-  real best = -INFINITY;
-  int winner = b.y0 * w.in_w + b.x0;
-  for (int iy = b.y0; iy < b.y1; ++iy) {
-    for (int ix = b.x0; ix < b.x1; ++ix) {
-      const real value = LOAD1(image, ((long)iy * w.in_w + ix) * w.in_pitch);
-      if (!exceeds(value, best)) continue;
-      best = value;
-      winner = iy * w.in_w + ix;
-    }
-  }
+  int winner;
+  maximum(image, w, window_box(w, line % w.out_h, ox), &winner);
   winners[i] = winner;
 }
 
