@@ -43,6 +43,32 @@ def test_ten_thousand_blocked_dequeues_hold_no_thread() -> None:
     assert sorted(found) == list(range(10_000))
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts switches in /proc")
+def test_threads_that_wait_for_a_queue_hardly_wake_up() -> None:
+    """A thread that looks for Ctrl-C or its deadline every 20 ms wakes up 100 times."""
+    queue = hr.FIFOQueue(40, [hr.float32], shapes=[[]])
+    taken, fill = queue.dequeue(), queue.enqueue_many([hr.ones([40])])
+    with hr.Session() as session:
+        threads = [threading.Thread(target=session.run, args=(taken,)) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        wait_until_idle()
+        before = [_switches(thread) for thread in threads]
+        time.sleep(2)
+        woken = [
+            _switches(thread) - switches for thread, switches in zip(threads, before, strict=True)
+        ]
+        session.run(fill)
+        for thread in threads:
+            thread.join()
+    assert max(woken) < 20, woken
+
+
+def _switches(thread: threading.Thread) -> int:
+    with open(f"/proc/self/task/{thread.native_id}/status") as file:
+        return sum(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt"))
+
+
 def _dequeue() -> tuple[hr.Tensor, hr.ConfigProto]:
     return hr.FIFOQueue(1, [hr.float32], shapes=[[]]).dequeue(), hr.ConfigProto()
 

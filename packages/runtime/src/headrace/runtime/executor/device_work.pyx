@@ -17,6 +17,7 @@ from headrace.runtime.memory.kernel_abi cimport (
     HR_OK, HR_RESOURCE_EXHAUSTED, hr_code, hr_device,
 )
 from headrace.runtime.state.context cimport run_fail_text
+from headrace.runtime.threads.pools cimport may_handle_signals
 
 
 # A step asks for notices, so that about so much work lies between them, and awaits the last but one
@@ -46,7 +47,7 @@ cdef size_t wait_for_room(ExecutionState* state, int32_t device, size_t n) noexc
     state.lock.lock()
     if work.kernels >= work.per_notice:
         while work.notices >= MOST_NOTICES and not state.failed:
-            wait_for_change(state)
+            wait_for_change(state, may_handle_signals())
             if work.poll != NULL:
                 state.lock.unlock()
                 work.poll(work.poll_argument)

@@ -291,7 +291,7 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
             if driven:
                 state.parked = True
                 return False
-            wait_for_change(state)
+            wait_for_change(state, may_handle_signals())
             continue
         elif driven:
             state.parked = True
@@ -299,7 +299,7 @@ cdef bint take_units(ExecutionState* state, ExecutorPlan plan, vector[int32_t]& 
         else:
             if fetches.size() and not state.failed and all_there(state, fetches):
                 return True
-            wait_for_change(state)
+            wait_for_change(state, may_handle_signals())
             if state.light.size() or state.outstanding == 0:
                 continue
             return False

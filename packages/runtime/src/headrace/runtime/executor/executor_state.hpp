@@ -2,6 +2,7 @@
 #pragma once
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -238,11 +239,18 @@ inline void wake(ExecutionState* state) {
   }
 }
 
-// Waits for a change, 20 ms at most; the lock is held before and after.
-inline void wait_for_change(ExecutionState* state) {
+// Waits for a change or the deadline; the lock is held before and after. The thread that handles
+// Ctrl-C looks for it every 20 ms. Others wait longer: many waiting steps must not keep the
+// processor, or Python's lock, busy.
+inline void wait_for_change(ExecutionState* state, bool handles_signals) {
+  using std::chrono::nanoseconds;
+  constexpr int64_t kMostNs = 1000000000, kLeastNs = 1000000;
+  int64_t ns = handles_signals ? 20 * kLeastNs : kMostNs;
+  if (state->run.deadline_ns)
+    ns = std::max(kLeastNs, std::min(ns, state->run.deadline_ns - monotonic_ns()));
   std::unique_lock<std::mutex> hold(state->lock.mutex(), std::adopt_lock);
   ++state->waiting;
-  state->changed.wait_for(hold, std::chrono::milliseconds(20));
+  state->changed.wait_for(hold, nanoseconds(ns));
   --state->waiting;
   hold.release();
 }

@@ -123,7 +123,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
     # Keeps a value for a later iteration; null: a dead one. False: out of memory.
     cbool hold(vector[Held]& held, int32_t unit, int32_t port, OwnedTensor* value)
     cbool add_device_runs(ExecutionState* state, size_t n)
-    void wait_for_change(ExecutionState* state)
+    void wait_for_change(ExecutionState* state, bint handles_signals)
     # Wakes the driver of a step; called with the lock.
     void wake(ExecutionState* state)
     # Null: out of memory.
