@@ -5,9 +5,13 @@ Modules: executor/dynamic_step.
 
 from __future__ import annotations
 
+import threading
+import time
+
 import child_process
 import numpy as np
 import pytest
+from concurrently import wait_until_idle
 
 import headrace.graph as hr
 from headrace.formats.errors import InvalidArgumentError
@@ -22,6 +26,30 @@ def test_feeds_arrive_and_fetches_leave_in_several_calls() -> None:
             handle = session.partial_run_setup([r1, r2], [a, b, c])
             assert session.partial_run(handle, r1, {a: 1, b: 2}) == 3.0
             assert session.partial_run(handle, r2, {c: 17}) == 51.0
+
+
+def test_a_fetch_leaves_as_soon_as_it_is_there() -> None:
+    """Threads that do not handle Ctrl-C look around once a second; none must wait for that."""
+    first, second = (hr.FIFOQueue(1, [hr.float32], shapes=[[]]) for _ in range(2))
+    early, late = first.dequeue(), second.dequeue()
+    fill_first, fill_second = first.enqueue(1.0), second.enqueue(2.0)
+    lasted = []
+    with hr.Session() as session:
+        for _ in range(5):
+            handle = session.partial_run_setup([early, late], [])
+            found: list[np.ndarray] = []
+            thread = threading.Thread(
+                target=lambda h=handle, to=found: to.append(session.partial_run(h, early))
+            )
+            thread.start()
+            wait_until_idle()
+            start = time.monotonic()
+            session.run(fill_first)
+            thread.join()
+            lasted.append(time.monotonic() - start)
+            session.run(fill_second)
+            assert (found, session.partial_run(handle, late)) == ([1.0], 2.0)
+    assert min(lasted) < 0.5, lasted
 
 
 def test_a_step_goes_on_from_a_value_that_the_caller_made_of_its_fetch() -> None:

@@ -235,6 +235,7 @@ cdef bint run_ready_units(ExecutionState* state, ExecutorPlan plan, vector[int32
     cdef uint64_t mode = flush_denormals()
     cdef bint over
     state.lock.lock()
+    state.partial = fetches.size() > 0
     over = take_units(state, plan, fetches, execution)
     state.lock.unlock()
     restore_denormals(mode)

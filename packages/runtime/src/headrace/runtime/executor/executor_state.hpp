@@ -192,6 +192,7 @@ struct ExecutionState {
   void (*resume)(void*) = nullptr;
   void* resume_argument = nullptr;
   bool failed = false;
+  bool partial = false;  // its caller waits for some fetches, not for its end
   FrameRun root;
   Iteration* root_iteration = nullptr;
   std::vector<std::vector<std::unique_ptr<Iteration>>> pools;  // free iterations by static frame

@@ -107,6 +107,7 @@ cdef extern from "executor/executor_state.hpp" namespace "headrace" nogil:
         void (*resume)(void*) noexcept nogil
         void* resume_argument
         cbool failed
+        cbool partial
         FrameRun root
         Iteration* root_iteration
         vector[vector[unique_ptr[Iteration]]] pools

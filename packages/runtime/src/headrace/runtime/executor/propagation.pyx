@@ -50,6 +50,7 @@ cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
 cdef void fail_memory(ExecutionState* state, const char* message) noexcept nogil:
     run_fail_text(&state.run, HR_RESOURCE_EXHAUSTED, message)
     state.failed = True
+    wake(state)    # it cancels what is still awaited
 
 
 cdef void record_unit(ExecutionState* state, ExecutorPlan plan, int32_t unit, OwnedTensor* outputs,
@@ -161,6 +162,8 @@ cdef void propagate_value(ExecutionState* state, ExecutorPlan plan, int32_t numb
             fetch = plan.fetches[port.first_fetch + i]
             state.fetch_state[fetch] = 1
             state.fetched[fetch].share(value.get()[0])
+        if state.partial:
+            wake(state)
     for i in range(port.n_targets):
         unit = &plan.units[target[i].unit]
         its = &into.units[unit.local]
@@ -189,6 +192,8 @@ cdef void propagate_dead(ExecutionState* state, ExecutorPlan plan, int32_t numbe
     if port.n_fetches and into == state.root_iteration:
         for i in range(port.n_fetches):
             state.fetch_state[plan.fetches[port.first_fetch + i]] = 2
+        if state.partial:
+            wake(state)
     for i in range(port.n_targets):
         unit = &plan.units[target[i].unit]
         its = &into.units[unit.local]
