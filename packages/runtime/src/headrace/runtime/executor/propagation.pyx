@@ -34,8 +34,6 @@ cdef void fail(ExecutionState* state, GraphNode* node, hr_code code,
     run_blame(&state.run, node)
     state.lock.lock()
     state.failed = True
-    if not state.parked:    # what it awaits resumes a parked step
-        wake(state)
     state.lock.unlock()
     run_cancel(&state.run)
     run_cancel(&state.wide)
